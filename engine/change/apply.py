@@ -203,7 +203,7 @@ class BatchApplier:
             "parent": self._policy.parent(ref, self._root).text if securable else None,
             "exists": exists,
             "holds": [
-                role for role, entry in builtins if exists and entry.held_by_every == ref.type and role != ref.text
+                role for role, entry in builtins if exists and ref.type in entry.held_by_every and role != ref.text
             ],
         }
 
@@ -216,11 +216,12 @@ class BatchApplier:
             if type_of(creator) in self._policy.file.types[object_.type].owned_by:
                 self._own(step, creator, rows)
             return
-        for privilege in gives:
+        for privilege in gives if type_of(creator) in self._policy.file.grants.to else []:
             if object_.type in self._policy.names.privileges[privilege].on:
-                grant = {"effect": "ALLOW", "privilege": privilege, "object": object_.text, "subject": actor.ref.text}
-                rows.rows["grant"].append(grant)
-                rows.facts.add(step, ("ALLOW", privilege, actor.ref.text, object_.text))
+                rows.rows["grant"].append(
+                    {"effect": "ALLOW", "privilege": privilege, "object": object_.text, "subject": creator}
+                )
+                rows.facts.add(step, ("ALLOW", privilege, creator, object_.text))
 
     def _put_all(self, written: _Rows) -> None:
         for query in WRITES:

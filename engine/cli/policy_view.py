@@ -94,7 +94,7 @@ def _builtin(file: PolicyFile, ref: str) -> str:
         "holds": ", ".join(entry.holds),
         "owns each": ", ".join(entry.owns),
         "granted on the root:": ", ".join(entry.allow),
-        "held by every": entry.held_by_every or "",
+        "held by every": ", ".join(entry.held_by_every),
         "given to": ", ".join(entry.members),
         "omitted from answers": " " if entry.hidden else "",
     }

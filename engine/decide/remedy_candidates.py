@@ -78,7 +78,7 @@ def later_roles(evaluation: Evaluation) -> list[str]:
     if evaluation.as_role:
         return [evaluation.as_role]
     types = {evaluation.subject.type, *(type_of(name) for name in new_names(evaluation)[:1])}
-    return [ref for ref, entry in evaluation.policy.builtins.items() if entry.held_by_every in types]
+    return [ref for ref, entry in evaluation.policy.builtins.items() if types & {*entry.held_by_every}]
 
 
 def _joins(policy: Policy, subject: Reference, container: str) -> bool:

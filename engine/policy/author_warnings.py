@@ -6,6 +6,7 @@ from itertools import product
 from grantpath.engine.policy.compiler import Expander
 from grantpath.engine.policy.extend import split
 from grantpath.engine.policy.index import PolicyIndex, YamlPath
+from grantpath.engine.policy.schema import ConditionEntry
 
 
 def warnings(expander: Expander) -> Iterator[tuple[YamlPath, str]]:
@@ -13,6 +14,7 @@ def warnings(expander: Expander) -> Iterator[tuple[YamlPath, str]]:
     if expander.file.grants.deny is True:
         yield from _denied_rungs(expander.names)
     yield from _unowned(expander)
+    yield from _unused(expander)
 
 
 def _denied_rungs(names: PolicyIndex) -> Iterator[tuple[YamlPath, str]]:
@@ -46,3 +48,35 @@ def _unowned(expander: Expander) -> Iterator[tuple[YamlPath, str]]:
                     f"owner({owned}) never holds: {owned} has no `owned_by`; add it to the type, or remove "
                     f"owner({owned})",
                 )
+
+
+def _unused(expander: Expander) -> Iterator[tuple[YamlPath, str]]:
+    """Definitions that no condition names, and second objects that no condition restricts."""
+    file = expander.file
+    texts = [*file.in_effect.values(), *(entry.in_effect for entry in file.privileges.values() if entry.in_effect)]
+    for definition in file.define.values():
+        texts += [definition] if isinstance(definition, str) else definition.values()
+    for _, rule in _rules(expander.names):
+        texts += [rule.if_, *(second.if_ for second in rule.with_.values() if second.if_)]
+    words = {word for text in texts for word in expander.words(text)}
+    for name in file.define:
+        if name not in words:
+            yield ("define", name), "no condition names this definition; remove it"
+    for key, rule in _rules(expander.names):
+        for with_, second in rule.with_.items():
+            own = [rule.if_, *filter(None, (each.if_ for each in rule.with_.values()))]
+            if not second.inside and not any(expander.names_place(text, f"with.{with_}") for text in own):
+                yield (
+                    (*key, "with", with_),
+                    f"no condition names with.{with_}, so any {second.type} is accepted; name it in `if`, or remove it",
+                )
+
+
+def _rules(names: PolicyIndex) -> Iterator[tuple[YamlPath, ConditionEntry]]:
+    """Every operation and every rule for a change, with its key."""
+    for types, entries in names.file.operations.items():
+        for written, rule in entries.items():
+            yield ("operations", types, written), rule
+    for kind in names.change_kinds:
+        for types, rule in names.rules(kind).items():
+            yield ("changes", kind, types), rule

@@ -35,6 +35,7 @@ from grantpath.engine.policy.facts import Fact, FactKind
 from grantpath.engine.policy.index import PolicyIndex, PolicyProblem, YamlPath
 from grantpath.engine.policy.schema import ConditionEntry, PolicyFile
 from grantpath.engine.policy.scope import Scope, TypedPlace, find_place
+from grantpath.engine.policy.unread_keys import check_in_effect, check_read
 from grantpath.engine.policy.validate import check_conditions, check_names
 from grantpath.graph.messages import indefinite
 from grantpath.graph.near_names import nearest
@@ -65,7 +66,7 @@ class Expander:
         name = self.file.aliases.get(name, name)
         entry = self.names.operations[name, type_]
         scope = self._scope(("operations", name), entry, type_, with_)
-        return self._asked_operation(entry, scope.enter(name))
+        return self._asked_operation(entry, scope.enter(name, all_roles=entry.all_roles))
 
     def change(
         self, kind: str, type_: str, grantee: str | None, with_: Iterable[str], new_grantee: bool = False
@@ -85,7 +86,21 @@ class Expander:
     def check_everything(self) -> None:
         """Expands every condition of the policy. Raises PolicyProblem with the key of the first error."""
         check_names(self.names)
+        check_read(self)
         check_conditions(self)
+        check_in_effect(self)
+
+    def condition(self, name: str, type_: str) -> str:
+        """The text of the condition under which a privilege is in effect on a type."""
+        return self._condition(name, type_)[1]
+
+    def includes(self, name: str, type_: str) -> bool:
+        """Whether a privilege can include what it implies on a type."""
+        return self._including(name, TypedPlace(type_)) is not None
+
+    def reaches(self, name: str, above: str, type_: str) -> bool:
+        """Whether a grant of a privilege on one type counts on another."""
+        return above in self._reaching(name, TypedPlace(type_))
 
     def _scope(self, key: YamlPath, entry: ConditionEntry, type_: str, with_: Iterable[str]) -> Scope:
         named = {key: TypedPlace(entry.with_[key].type, f"with.{key}.") for key in with_}
@@ -109,12 +124,20 @@ class Expander:
     def _check_second(self, text: str, place: str, scope: Scope) -> None:
         """Raises PolicyProblem if the condition of a second object does not name it: it is then about the first one."""
         tree = self.parse(text, scope.key)
-        if not any(place in places_of(each) for each in self._parts(tree)):
+        if not self.names_place(text, place):
             raise PolicyProblem(
                 scope.key,
                 f"the condition {text!r} of {place} never names {place}, so it is about the first object; "
                 f"write {example_about(tree, place)}",
             )
+
+    def names_place(self, text: str, place: str) -> bool:
+        """Whether a condition, or a definition that it names, names a place."""
+        return any(place in places_of(each) for each in self._parts(self.parse(text, ())))
+
+    def words(self, text: str) -> Iterator[str]:
+        """The words of a condition, also those of the definitions that it names."""
+        return (each.name for each in self._parts(self.parse(text, ())) if isinstance(each, Word | AtPlace))
 
     def _parts(self, tree: Expression, seen: frozenset[str] = frozenset()) -> Iterator[Expression]:
         """The parts of a condition that can name places, also those of the definitions that it names."""
@@ -124,6 +147,7 @@ class Expander:
                     yield from self._parts(part, seen)
             case Word(name) if name in self.file.define and name not in seen:
                 definition = self.file.define[name]
+                yield tree
                 for text in [definition] if isinstance(definition, str) else definition.values():
                     yield from self._parts(self.parse(text, ("define", name)), seen | {name})
             case _:
@@ -193,12 +217,12 @@ class Expander:
             )
         typed = self._place(place, scope)
         name = self.names.canonical(name)
-        if typed.type not in self._effective(name):
+        if typed.type not in self.names.effective(name):
             if scope.in_change:
                 return NEVER
             raise PolicyProblem(
                 scope.key,
-                f"{name} is never in effect on {typed.type}, only on {', '.join(sorted(self._effective(name)))}; "
+                f"{name} is never in effect on {typed.type}, only on {', '.join(sorted(self.names.effective(name)))}; "
                 "name the place, e.g. PRIVILEGE(type)",
             )
         return self._privilege(name, scope, typed)
@@ -209,7 +233,7 @@ class Expander:
         A privilege that implies it and is in effect only above the place counts as a grant of it. Privileges with the
         same condition share one atom.
         """
-        if typed.type not in self._effective(name):
+        if typed.type not in self.names.effective(name):
             return NEVER
         own = (typed, self._condition(name, typed.type)[1])
         sources: dict[tuple[TypedPlace, str], list[tuple[str, TypedPlace]]] = {}
@@ -248,7 +272,7 @@ class Expander:
         """The place where a privilege must be in effect to include what it implies on `typed`: this place, or the
         nearest one above it on which the privilege can be in effect."""
         chain = self.names.chain(typed.type) if self._inherits(source) else (typed.type,)
-        type_ = next((type_ for type_ in chain if type_ in self._effective(source)), None)
+        type_ = next((type_ for type_ in chain if type_ in self.names.effective(source)), None)
         return None if type_ is None else TypedPlace(type_, typed.prefix)
 
     def _undenied(self, clauses: Clauses, deny: list[Fact], source: str, name: str) -> Clauses:
@@ -262,10 +286,6 @@ class Expander:
                 f"condition, or remove {name} from what it implies",
             )
         return either((_with_denial(clause, deny),) for clause in clauses)
-
-    def _effective(self, name: str) -> set[str]:
-        entry = self.names.privileges[name]
-        return set(entry.on if entry.effective is None else entry.effective)
 
     def _granted(self, held: list[tuple[str, TypedPlace]], deny: list[Fact]) -> Clauses:
         """One of the privileges is granted on its place or, if grants are inherited, above it, and there is no DENY.
@@ -376,7 +396,7 @@ class Expander:
                         f"{tree.name}(...) reads grants, and {source} is stored as a membership; name other privileges",
                     )
                 for type_ in {*types} & {*self.names.privileges[source].on} if source != name else ():
-                    if type_ not in self._effective(source) or self._condition(source, type_)[1] != GRANTED:
+                    if type_ not in self.names.effective(source) or self._condition(source, type_)[1] != GRANTED:
                         raise PolicyProblem(
                             scope.key,
                             f"{tree.name}(...) reads grants, and a grant of {source} on {indefinite(type_)} includes "
@@ -403,6 +423,12 @@ class Expander:
             )
         entry = self.names.operations[name, target]
         bound = self._bound(tree, name, entry, scope)
+        if entry.all_roles and not scope.all_roles:
+            raise PolicyProblem(
+                scope.key,
+                f"{name} combines all held roles, and a condition with can({name}) decides on a single one; "
+                "add `all_roles: true` to this operation, or write the condition out",
+            )
         inner = scope.enter(
             f"can({name}, {typed.prefix}{target})",
             object=TypedPlace(target, typed.prefix),

@@ -177,6 +177,12 @@ class _Parser:
         """The message for the current token."""
         if self.token.lower() in ("and", "or"):
             return f"{self.token!r} is not expected {self.where()}; write `{self.token.lower()}` between two conditions"
+        if self.token.lower() == "but":
+            return f"`but` is not supported: {_NO_NOT}"
+        if self.token.lower() == "from":
+            before, after = self.tokens[self.at - 1], "".join(self.tokens[self.at + 1 : self.at + 2]) or "parent"
+            call = f"{before}({after})" if _PRIVILEGE.match(before) else f"can({before}, {after})"
+            return f"`from` is not supported; name the place in parentheses: {call}"
         if "not" in (each.lower() for each in self.tokens[max(0, self.at - 1) : self.at + 1]):
             return _NO_NOT
         return f"{self.token!r} is not expected {self.where()}"

@@ -61,6 +61,13 @@ class PolicyIndex:
         chain = [type_]
         while (parent := self.types[chain[-1]].in_) is not None:
             key = ["types", chain[-1], "in"]
+            if "," in parent:
+                raise PolicyProblem(key, f"a type has one parent, and {parent!r} names several; name one")
+            if parent == chain[-1]:
+                raise PolicyProblem(
+                    key,
+                    f"{parent} cannot be in {parent}; write a type for each level, e.g. sub{parent}: {{in: {parent}}}",
+                )
             if parent not in self.types:
                 raise PolicyProblem(
                     key,
@@ -134,6 +141,11 @@ class PolicyIndex:
     def privilege(self, name: str) -> PrivilegeEntry:
         """The entry of a privilege, with aliases resolved. Raises UnknownName."""
         return self.privileges[self.canonical(name)]
+
+    def effective(self, name: str) -> list[str]:
+        """The types on which a privilege, by its own name, can be in effect."""
+        entry = self.privileges[name]
+        return entry.on if entry.effective is None else entry.effective
 
     def need_privilege(self, name: str, key: YamlPath) -> None:
         """Raises PolicyProblem if the policy file does not define the privilege."""

@@ -224,8 +224,10 @@ class Policy:
             raise UnknownName(f"{name} is a privilege and takes no second object; omit `with`")
         places = set(entry.on) | set(entry.effective or [])
         if type_ not in places and self.file.ask.elsewhere == "error":
+            where = ", ".join(self.names.effective(self.names.canonical(name)))
             raise UnknownName(
-                f"{name} cannot be granted on {indefinite(type_)}, only on {', '.join(sorted(places))}; name one"
+                f"{name} is never in effect on {indefinite(type_)}, only on {where}; ask about one of these, or add "
+                f"{type_} to `on` or `effective` of {name} in the policy"
             )
         clauses = self._expander.privilege(name, type_)
         return Requirement(name, type_, clauses, self.active_roles, {}, self.grants_on_missing)

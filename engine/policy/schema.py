@@ -33,6 +33,12 @@ NameList = Annotated[
 ]
 
 
+NoNames = Annotated[  # null, which older versions stored with a root, is no name
+    list[Annotated[str, Field(min_length=1)]],
+    BeforeValidator(lambda value: [] if value is None else _names(value), json_schema_input_type=str | list[str]),
+]
+
+
 class _Entry(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, populate_by_name=True)
 
@@ -138,7 +144,7 @@ class BuiltinEntry(_Entry):
     owns: NameList = Field(default=[], description="the root type, if this subject owns the root")
     allow: NameList = Field(default=[], description="the privileges that it is granted on the root")
     hidden: bool = Field(default=False, description="answers omit it, and only facts without an actor set its members")
-    held_by_every: str | None = Field(default=None, description="the type whose entities hold it from their creation")
+    held_by_every: NoNames = Field(default=[], description="the types whose entities hold it from their creation")
     members: NameList = Field(default=[], description="the types that can hold it; default: the `members` of its type")
 
 
@@ -167,7 +173,7 @@ class PolicyFile(_Entry):
     members: dict[str, NameList] = Field(default={}, description="by group or role type: the types of its members")
     grants: GrantRules
     ask: AskRules = AskRules()
-    creating: NameList = Field(
+    creating: NoNames = Field(
         default=[],
         description="what an object's creator gets: `owner`, or privileges, each on the types it can be granted on",
     )

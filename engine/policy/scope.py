@@ -33,6 +33,7 @@ class Scope:
     absent: frozenset[str] = frozenset()
     granted: Clauses | None = None  # in `in_effect`: what `granted` stands for
     in_change: bool = False
+    all_roles: bool = False  # the operation that is asked combines all held roles
     path: tuple[str, ...] = ()
     steps: Iterator[int] = field(default_factory=count)  # shared by all scopes of one expansion
 

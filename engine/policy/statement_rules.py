@@ -165,7 +165,7 @@ class Rules:
     def _comes_with_policy(self, subject: Reference, container: Reference) -> bool:
         builtin = self.policy.builtins.get(subject.text)
         held = self.policy.builtins.get(container.text)
-        return bool(builtin and container.text in builtin.holds) or bool(held and held.held_by_every == subject.type)
+        return bool(builtin and container.text in builtin.holds) or bool(held and subject.type in held.held_by_every)
 
     def _owner(self, change: ResolvedStatement) -> None:
         assert change.subject is not None

@@ -272,7 +272,7 @@ def _check_builtin(names: PolicyIndex, reference: str, entry: BuiltinEntry) -> N
             raise PolicyProblem(
                 (*key, "allow"), f"{privilege} is not granted on {names.root}, the root; add {names.root} to its `on`"
             )
-    for member in [*entry.members, *([entry.held_by_every] if entry.held_by_every else [])]:
+    for member in [*entry.members, *entry.held_by_every]:
         if member not in names.file.members.get(type_, []):
             raise PolicyProblem(
                 key, f"{member} cannot be a member of {indefinite(type_)}; add it to `members`, or name another type"
@@ -283,8 +283,8 @@ def check_conditions(expander: "Expander") -> None:
     """Expands every privilege, operation and rule. Raises PolicyProblem for the first invalid condition."""
     file, names = expander.file, expander.names
     _parse_all(expander)
-    for name, entry in names.privileges.items():
-        for type_ in entry.on if entry.effective is None else entry.effective:
+    for name in names.privileges:
+        for type_ in names.effective(name):
             _guarded(("privileges", name), expander.privilege, name, type_)
     for types, entries in file.operations.items():
         for written, rule in entries.items():

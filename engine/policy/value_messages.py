@@ -8,8 +8,17 @@ from grantpath.engine.policy.yaml_reader import Document
 from grantpath.graph.messages import short
 
 MANUAL = "see docs/writing-a-policy.md"
+_MISSING = {
+    "policy": "policy: NAME",
+    "types": "types: {site: {}, user: {in: site, kind: user}}",
+    "grants": "grants: {to: user}",
+    "to": "to: user",
+    "privileges": "privileges: {READ: {on: table}}",
+    "operations": "operations: {table: {query: READ}}; if only privileges are asked, write operations: {}",
+    "if": "if: READ",
+    "type": "type: table",
+}
 _REMEDIES = {
-    "missing": "the key is missing; add it",
     "string_too_short": "a name is missing; write it, or remove the comma",
     "string_type": "a name or text is expected; if it looks like a number, write it in quotes",
     "string_pattern_mismatch": "write the name in lower_snake_case: a letter from a to z, then letters, digits and `_`",
@@ -31,6 +40,10 @@ def _remedy(error: Mapping[str, Any], key: tuple[str | int, ...], schema: Mappin
     if error["input"] in ("yes", "no", "on", "off"):
         written += ", which is a string in YAML 1.2,"
     match error["type"]:
+        case "missing":
+            return f"the key is missing; add it, e.g. {_MISSING[str(key[-1])]}"
+        case "string_type" if isinstance(error["input"], list):
+            return f"one name is expected, not a list; write one, e.g. {key[-1]}: {next(iter(error['input']), 'NAME')}"
         case "extra_forbidden":
             return _unknown_key(str(key[-1]), error["input"], list(_keys(schema, schema, key[:-1])))
         case "bool_type":

@@ -38,7 +38,7 @@ def builtins(policy: Policy) -> list[dict[str, Any]]:
                 *(
                     other
                     for other, each in policy.builtins.items()
-                    if each.held_by_every == type_of(ref) and other != ref
+                    if type_of(ref) in each.held_by_every and other != ref
                 ),
             ],
         }

@@ -175,7 +175,7 @@ def _edges(
 
 def _comes_with_policy(policy: Policy, member: str, of: str) -> bool:
     builtin, held = policy.builtins.get(member), policy.builtins.get(of)
-    if held and held.held_by_every == type_of(member):
+    if held and type_of(member) in held.held_by_every:
         return True
     return builtin is not None and of in builtin.holds
 

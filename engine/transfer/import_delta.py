@@ -235,8 +235,8 @@ class DeltaBuilder:
         """The roles that every subject of a type holds, each with the type."""
         for ref, entry in self._policy.builtins.items():
             role = self.names.known(ref)
-            if entry.held_by_every and role != ABSENT:
-                yield role, entry.held_by_every
+            if role != ABSENT:
+                yield from ((role, type_) for type_ in entry.held_by_every)
 
     def _top_down(self, numbers: Ints) -> Ints:
         """Sorted so that parents come before their contents, and equal types together; otherwise in the given order."""

@@ -205,4 +205,4 @@ class UpgradeFacts:
 
 def _held_by_every(policy: Policy) -> set[tuple[str, str]]:
     """The roles that every subject of a type holds, each with the type."""
-    return {(role, entry.held_by_every) for role, entry in policy.builtins.items() if entry.held_by_every}
+    return {(role, type_) for role, entry in policy.builtins.items() for type_ in entry.held_by_every}

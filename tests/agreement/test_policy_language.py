@@ -235,3 +235,50 @@ def test_stored_policy_that_is_refused_now_gives_no_answer(tenant: Tenants, tmp_
     ):
         stored.question("link", "issue", frozenset({"target"}))
     assert stored.question("view", "issue").clauses
+
+
+ONE_ROLE = """policy: acting
+types:
+  site: {}
+  doc: {in: site}
+  role: {in: site, kind: role}
+  user: {in: site, kind: user}
+  robot: {in: site, kind: service_principal}
+members:
+  role: user, robot
+grants: {to: role}
+ask: {subjects: "user, robot", one_role: true}
+creating: EDIT
+builtin:
+  role:everybody: {held_by_every: "user, robot"}
+privileges:
+  EDIT: {on: doc}
+operations:
+  site: {enter: "holds(role:everybody)"}
+  doc: {change: EDIT}
+changes:
+  add: {doc: everyone}
+"""
+
+
+def test_creator_gives_its_privilege_to_the_active_role(tenant: Tenants, tmp_path: Path) -> None:
+    path = tmp_path / "acting.yaml"
+    path.write_text(ONE_ROLE)
+    auth = tenant(str(path), ["add role:author", "member user:ann of role:author", "member user:bob of role:author"])
+    auth.change("add doc:d", by="user:ann", as_role="role:author")
+    [grant] = auth.grants().answer
+    assert (grant.effect, grant.privilege, grant.object, grant.subject) == ("ALLOW", "EDIT", "doc:d", "role:author")
+    assert auth.check("user:bob", "change", "doc:d")
+
+
+def test_every_entity_of_several_types_holds_a_role(tenant: Tenants, tmp_path: Path) -> None:
+    path = tmp_path / "acting.yaml"
+    path.write_text(ONE_ROLE)
+    auth = tenant(str(path), ["add user:ann", "add robot:r"])
+    for each in (auth, with_replica(auth)):
+        assert list(each.who("enter", "site:ml")) == ["robot:r", "user:ann"]
+        assert not each.check("user:unknown", "enter", "site:ml"), "no fact has added this user"
+    stored = load(str(path)).source
+    for older, types in (('"user"', ["user"]), ("null", [])):
+        text = stored.replace('"held_by_every": ["user", "robot"]', f'"held_by_every": {older}')
+        assert from_source(text).builtins["role:everybody"].held_by_every == types, "as an older version stored it"

@@ -83,7 +83,7 @@ def _types(policy: Policy) -> Rows:
 def _builtins(policy: Policy) -> Rows:
     rows: Rows = [("subject", "holds", "owns", f"granted on the {policy.root_type}", "held by every", "notes")]
     for name, entry in policy.builtins.items():
-        held = f"`{entry.held_by_every}`" if entry.held_by_every else ""
+        held = ", ".join(f"`{type_}`" for type_ in entry.held_by_every)
         notes = f"omitted from answers; only a {', '.join(entry.members)} can hold it" if entry.hidden else ""
         rows.append((f"`{name}`", _names(entry.holds), _names(entry.owns), _names(entry.allow), held, notes))
     return rows

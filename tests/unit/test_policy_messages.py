@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from grantpath.engine.policy.policy import load, warnings
-from grantpath.graph.errors import InvalidPolicy
+from grantpath.graph.errors import Invalid, InvalidPolicy
 
 GOOD = """policy: bi
 types:
@@ -96,6 +96,50 @@ MISTAKES = {
         2,
         "each type has an `in`, and the root must not have one",
     ),
+    "two parents in a list": (
+        "workspace: {in: site}",
+        "workspace: {in: [site, group]}",
+        4,
+        "one name is expected, not a list; write one, e.g. in: site",
+    ),
+    "two parents in a text": (
+        "workspace: {in: site}",
+        'workspace: {in: "site, group"}',
+        4,
+        "a type has one parent, and 'site, group' names several; name one",
+    ),
+    "a type in itself": (
+        "workspace: {in: site}",
+        "workspace: {in: workspace}",
+        4,
+        "workspace cannot be in workspace; write a type for each level, e.g. subworkspace: {in: workspace}",
+    ),
+    "no operations": (
+        "operations:\n  workspace:\n    view: VIEWER or EDITOR\n",
+        "",
+        1,
+        "operations: the key is missing; add it, e.g. operations: {table: {query: READ}}; if only "
+        "privileges are asked, write operations: {}",
+    ),
+    "no condition": (
+        "view: VIEWER or EDITOR",
+        "view: {returns: all}",
+        15,
+        "if: the key is missing; add it, e.g. if: READ",
+    ),
+    "but not": ("VIEWER or EDITOR", "VIEWER but not EDITOR", 15, f"`but` is not supported: {NO_NOT}"),
+    "a privilege from a parent": (
+        "VIEWER or EDITOR",
+        "VIEWER from site",
+        15,
+        "`from` is not supported; name the place in parentheses: VIEWER(site)",
+    ),
+    "an operation from a parent": (
+        "VIEWER or EDITOR",
+        "VIEWER or view from parent",
+        15,
+        "`from` is not supported; name the place in parentheses: can(view, parent)",
+    ),
     "a base that does not exist": (
         "policy: bi\n",
         "policy: bi\nextends: lakehous\n",
@@ -130,4 +174,26 @@ def test_owner_of_a_type_without_owners_is_a_warning(tmp_path: Path) -> None:
     assert warnings(str(path)) == [
         f"{path}:15: operations.workspace.view: owner(workspace) never holds: workspace has no `owned_by`; "
         "add it to the type, or remove owner(workspace)"
+    ]
+
+
+def test_privilege_asked_where_it_is_never_in_effect_is_an_error_that_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "bi.yaml"
+    path.write_text(GOOD)
+    with pytest.raises(Invalid) as caught:
+        load(str(path)).question("VIEWER", "site")
+    assert str(caught.value) == (
+        "VIEWER is never in effect on a site, only on workspace; ask about one of these, or add site to `on` or "
+        "`effective` of VIEWER in the policy"
+    )
+
+
+def test_unused_definition_and_second_object_are_warnings(tmp_path: Path) -> None:
+    path = tmp_path / "bi.yaml"
+    text = GOOD.replace("view: VIEWER or EDITOR", "view: {if: reader, with: {to: workspace, from: workspace}}")
+    path.write_text(text + "define:\n  reader: VIEWER or seen\n  seen: EDITOR(with.from)\n  spare: EDITOR\n")
+    assert warnings(str(path)) == [
+        f"{path}:22: define.spare: no condition names this definition; remove it",
+        f"{path}:15: operations.workspace.view.with.to: no condition names with.to, so any workspace is accepted; "
+        "name it in `if`, or remove it",
     ]
