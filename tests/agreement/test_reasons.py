@@ -10,6 +10,8 @@ from ..support.sizes import size
 from ..support.twin import POLICIES, SEED, Twin, _asked, as_check
 from ..support.with_replica import with_replica
 
+pytestmark = pytest.mark.trust
+
 CHECKS, FACTS, EXPLAINED = size(full=4_000, short=600), size(full=400, short=120), size(full=200, short=25)
 
 

@@ -57,7 +57,7 @@ def test_the_example_with_raw_names_is_true() -> None:
     examples = MADE_FROM_A_NAME.findall(page("references.md"))
     for type_, names, expected in examples:
         assert reference(type_, *(name.strip(' "') for name in names.split(","))) == expected
-    assert len(examples) == 2
+    assert len(examples) == 3
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ def _presets(twin: Twin) -> Iterator[tuple[str, str, str]]:
         if entry.owns:
             yield ref, "OWNS", root
         for holder in twin.oracle.existing:
-            if holder.type == entry.held_by_every and str(holder) != ref:
+            if holder.type in entry.held_by_every and str(holder) != ref:
                 yield str(holder), "HAS_ROLE", ref
 
 

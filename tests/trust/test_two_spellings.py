@@ -23,7 +23,6 @@ from ..support.command_line import Run, run
 from ..support.with_replica import with_replica
 
 __all__ = ["run"]
-pytestmark = pytest.mark.trust
 
 USER, ROLE = "user:ann.lee@corp.example", "role:r.s"
 TABLE, SCHEMA = "table:hr.s.`t.x`", "schema:hr.s"
