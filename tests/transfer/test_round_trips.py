@@ -8,16 +8,22 @@ from typing import Any
 
 import pytest
 
-from grantpath.engine import InvalidInput
+from grantpath.engine import Authorizer, InvalidInput
+from grantpath.engine.tenants import registry
 from grantpath.engine.transfer import exporter, importer, table_files
 from grantpath.engine.transfer.dump_files import Notes, Writer, from_json
 from grantpath.engine.transfer.dump_meta import DumpMeta, KeptPolicy, entries, write_meta
 from grantpath.engine.transfer.table_formats import Format
 from grantpath.engine.transfer.tables import TABLES, Problems
-from grantpath.graph.reference import Reference, encodable, parse
+from grantpath.graph.messages import printable, read_printed
+from grantpath.graph.reference import Reference, encodable, parse, reference
 from grantpath.graph.statement import parse_statement
+from grantpath.graph.store import Store
 
 from ..conftest import Tenants
+from ..support.command_line import Run, run
+
+__all__ = ["run"]
 
 FORMATS: list[Format] = ["csv", "jsonl", "parquet"]
 # The code points that may be special to a format; the others share names.
@@ -103,6 +109,41 @@ def test_references_and_statements_keep_every_name() -> None:
         assert (parse(ref.text), parse(user.text, {"user"})) == (ref, user)
         statement = parse_statement(f"allow SELECT_TABLE on {ref.text} to {user.text}")
         assert (statement.object, statement.subject) == (ref.text, user.text)
+
+
+def test_printed_form_is_read_back_as_the_name_and_is_no_other_name() -> None:
+    texts = {Reference("user", (name,), True).text for name in NAMES} | {f"add role:`{name}`" for name in NAMES}
+    printed = {text: printable(text) for text in texts}
+    assert all(form.isprintable() and read_printed(form) == text for text, form in printed.items())
+    assert len({*printed.values()}) == len(texts)
+
+
+def test_reference_of_a_raw_name_is_canonical() -> None:
+    for name in NAMES:
+        for type_, one_segment in (("user", True), ("role", True), ("table", False)):
+            text = reference(type_, name)
+            assert text == Reference(type_, (name,), one_segment).text
+            assert parse(text, {type_} if one_segment else ()).segments == (name,)
+
+
+def test_log_replayed_as_a_file_makes_the_same_root(store: Store, tenant: Tenants, run: Run, tmp_path: Path) -> None:
+    """The statements of the log in their printed form, one per line."""
+    odd = [*filter(accepted, (form.format("\\", "\\") for form in AROUND)), *NAMES[-400:], "analyst\r", "analyst\n"]
+    users = sorted({Reference("user", (name,), True).text for name in odd})
+    made, name = tenant(), f"metalake:replayed-{tmp_path.name}"
+    made.change_all(["add role:r", *(f"add {user}" for user in users), *(f"member {user} of role:r" for user in users)])
+    entries_of_log = made.log(limit=10_000)
+    file = tmp_path / "log.txt"
+    file.write_text("\n".join(printable(entry.statement) for entry in entries_of_log), encoding="utf-8")
+    try:
+        ran = run("change", "--file", str(file), "--root", name, "--policy", "gravitino", "--create")
+        assert ran.code == 0, ran.err
+        with Authorizer.open(root=name) as copy:
+            assert copy.list("user").answer == made.list("user").answer
+            assert {*users} <= {*copy.list("user").answer}
+            assert copy.members("role:r").answer == made.members("role:r").answer
+    finally:
+        registry.remove(store, name)
 
 
 @pytest.mark.parametrize("format_", FORMATS)
