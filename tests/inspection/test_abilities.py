@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from grantpath.engine.inspection.models import Abilities
+from grantpath.graph.reference import Reference
 
 from ..conftest import Closing, Tenants
 from ..oracle import Oracle
@@ -34,11 +35,30 @@ def likely_object(twin: Twin, subject: str) -> str:
     return twin.rng.choice(sorted(held) if held and twin.rng.random() < 0.8 else twin.world.objects())
 
 
-def second_objects(twin: Twin, type_: str) -> dict[str, str]:
-    """An object for each key that an operation on the type takes."""
+def second_objects(twin: Twin, object_: str) -> dict[str, str]:
+    """An object for each key that an operation on the object takes, in the place that the policy requires."""
+    policy, type_ = twin.graph.policy, object_.partition(":")[0]
     keys = {key: of for _, takes in twin.world.names_on(type_) for key, of in takes.items()}
-    objects = {key: twin.world.objects(of) for key, of in keys.items()}
+    within = {
+        key: entry.inside
+        for (_, on), operation in policy.names.operations.items()
+        if on == type_
+        for key, entry in operation.with_.items()
+        if entry.inside
+    }
+    objects = {
+        key: [
+            ref for ref in twin.world.objects(of) if place(twin, ref, within, key) == place(twin, object_, within, key)
+        ]
+        for key, of in keys.items()
+    }
     return {key: twin.rng.choice(found) for key, found in objects.items() if found}
+
+
+def place(twin: Twin, text: str, within: dict[str, str], key: str) -> Reference | None:
+    """The object above this one in which a second object must be, too; None if it can be anywhere."""
+    policy, root = twin.graph.policy, twin.graph.root
+    return policy.place_of(within[key], policy.reference(text, root), root) if key in within else None
 
 
 def different(twin: Twin, asked: str, world: Oracle, subject: str, found: Abilities, role: str | None) -> list[str]:
@@ -67,7 +87,7 @@ def test_abilities_are_those_of_the_oracle(module_tenant: Tenants, closing: Clos
         subject = twin.rng.choice(kinds[kind])
         object_ = likely_object(twin, subject)
         role = twin.rng.choice(kinds["role"]) if twin.world.active_roles and number % 3 == 0 else None
-        given = second_objects(twin, object_.partition(":")[0]) if number % 2 else {}
+        given = second_objects(twin, object_) if number % 2 else {}
         found = twin.graph.can(subject, object_, with_=given, as_role=role)
         assert [each.name for each in found.answer] == sorted(twin.graph.policy.names_on(object_.partition(":")[0]))
         same = kind == "user" or kind in twin.graph.policy.file.ask.subjects
@@ -106,7 +126,7 @@ grants: {to: "user, team"}
 privileges:
   READ: {on: "org, team"}
 operations:
-  team: {see: "self(object) or READ", join: "holds(team)", wave: everyone}
+  team: {see: READ, join: "holds(team)", wave: everyone}
 """
 
 
