@@ -57,7 +57,7 @@ def _unused(expander: Expander) -> Iterator[tuple[YamlPath, str]]:
     for definition in file.define.values():
         texts += [definition] if isinstance(definition, str) else definition.values()
     for _, rule in _rules(expander.names):
-        texts += [rule.if_, *(second.if_ for second in rule.with_.values() if second.if_)]
+        texts += [rule.if_, *rule.if_new.values(), *(second.if_ for second in rule.with_.values() if second.if_)]
     words = {word for text in texts for word in expander.words(text)}
     for name in file.define:
         if name not in words:

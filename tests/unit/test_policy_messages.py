@@ -188,6 +188,15 @@ def test_privilege_asked_where_it_is_never_in_effect_is_an_error_that_says_so(tm
     )
 
 
+def test_definition_that_only_a_new_grantee_needs_is_used(tmp_path: Path) -> None:
+    path = tmp_path / "bi.yaml"
+    text = (
+        GOOD.replace("deny: true", "deny: false") + "  grant:\n    workspace: {if: VIEWER, if_new: {group: reader}}\n"
+    )
+    path.write_text(text + "define:\n  reader: VIEWER or EDITOR\n")
+    assert warnings(str(path)) == []
+
+
 def test_unused_definition_and_second_object_are_warnings(tmp_path: Path) -> None:
     path = tmp_path / "bi.yaml"
     text = GOOD.replace("view: VIEWER or EDITOR", "view: {if: reader, with: {to: workspace, from: workspace}}")

@@ -94,6 +94,29 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
         {"changes.grant.file": {"if": "WRITE", "with": {"to": "file"}}},
         "changes.grant.file.with: only `add` takes second objects; remove `with` from this rule of `grant`",
     ),
+    "with of a grant with if_new": (
+        {"changes.grant.file": {"if": "WRITE", "if_new": {"team": "READ"}, "with": {"to": "file"}}},
+        "changes.grant.file.with: only `add` takes second objects; remove `with` from this rule of `grant`",
+    ),
+    **{
+        f"{key} of a grant with if_new": (
+            {**edits, "changes.grant.file": {"if": "WRITE", "if_new": {"crew": "READ"}, key: value}},
+            f"changes.grant.file.{key}: only operations have `{key}`; remove it from this rule",
+        )
+        for key, value, edits in (("new", True, {}), ("all_roles", True, ROLES), ("returns", "files", {}))
+    },
+    "if_new of an operation": (
+        {"operations.file.open": {"if": "READ", "if_new": {"team": "WRITE"}}},
+        "operations.file.open.if_new: only rules in `changes.grant` have a grantee; remove it",
+    ),
+    "if_new of another change": (
+        {"changes.add.file": {"if": "WRITE(folder)", "if_new": {"team": "WRITE"}}},
+        "changes.add.file.if_new.team: no batch grants to a new team here; remove the line",
+    ),
+    "if_new for a type that holds no grants": (
+        {"changes.grant.file": {"if": "WRITE", "if_new": {"crew": "READ"}}, "grants.to": "user, team"},
+        "changes.grant.file.if_new.crew: no batch grants to a new crew here; remove the line",
+    ),
     "new of a change": (
         {"changes.add.file": {"if": "WRITE(folder)", "new": True}},
         "changes.add.file.new: only operations have `new`; remove it from this rule",
@@ -141,7 +164,7 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
             "implies": "WRITE",
             "inherit": False,
             "in_effect": "granted",
-            "membership": False,
+            "membership": True,
         }.items()
     },
     "effective on nothing": (
