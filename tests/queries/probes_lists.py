@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from grantpath.engine import Authorizer
 from grantpath.graph.statement import Which, Who
 
+from ..conftest import Tenants
 from .probe import Probe, always
 from .probes_questions import Twin, heeding
 
@@ -22,6 +24,40 @@ def probes(worlds: list[Twin]) -> Iterator[Probe]:
             name = f"pages of {query}, {world.graph.policy.name}"
             yield Probe(name, query, partial(_page_sizes, world, query), always([]))
         yield heeding(world.graph, "which_below", partial(_asked_below, world))
+
+
+TURNS = """\
+policy: turns
+types:
+  org: {}
+  user: {in: org, kind: user}
+  role: {in: org, kind: role}
+  doc: {in: org}
+members: {role: user}
+grants: {to: role, deny: true}
+ask: {subjects: user, one_role: true}
+privileges:
+  READ: {on: "org, doc"}
+operations: {}
+"""
+
+
+def one_role_at_a_time(tenants: Tenants, folder: Path) -> Iterator[Probe]:
+    """Two roles, each with a DENY inside of what it has: what both allow is listed once."""
+    (folder / "turns.yaml").write_text(TURNS)
+    facts = [*(f"add doc:{name}" for name in "abc"), "member user:u of role:q", "member user:u of role:r"]
+    facts += ["allow READ on org:ml to role:q", "allow READ on org:ml to role:r"]
+    facts += ["deny READ on doc:a to role:q", "deny READ on doc:b to role:r"]
+    graph = tenants(str(folder / "turns.yaml"), ["add role:q", "add role:r", *facts])
+    for query in ("which", "which_below"):
+        yield Probe(
+            f"one role at a time, {query}", query, partial(_docs, graph, query), always(["doc:a", "doc:b", "doc:c"])
+        )
+
+
+def _docs(graph: Authorizer, query: str) -> list[str]:
+    with asking_below(graph) if query == "which_below" else nullcontext():
+        return list(graph.which("doc", "user:u", "READ"))
 
 
 def _lists(world: Twin) -> Iterator[Probe]:

@@ -59,7 +59,9 @@ def scratch(limited: Store) -> Iterator[Tenants]:
 
 
 @pytest.fixture(scope="module")
-def probes(limited: Store, scratch: Tenants, server: Connection) -> Iterator[list[Probe]]:
+def probes(
+    limited: Store, scratch: Tenants, server: Connection, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[list[Probe]]:
     tenants = Tenants(limited)
     twins = [probes_questions.twin(tenants, policy) for policy in WORLDS]
     wide = tenants("lakehouse", probes_paths.wide_facts())
@@ -67,6 +69,7 @@ def probes(limited: Store, scratch: Tenants, server: Connection) -> Iterator[lis
     yield [
         *probes_questions.probes(twins),
         *probes_lists.probes(twins),
+        *probes_lists.one_role_at_a_time(tenants, tmp_path_factory.mktemp("turns")),
         *probes_facts.probes(*twins[:3]),
         *probes_remedies.probes(*twins[:3]),
         *probes_paths.probes(twins[0], wide),
