@@ -110,7 +110,7 @@ def test_hostile_names_are_text_in_the_browser(opened: Callable[..., Page]) -> N
     assert column(page, "widest-users", 1) == ["user:`<script>document.title = 'owned'</script>`"]
     assert page.title() == "Access report: metalake:main, revision 5"
     page.get_by_label("Search: Widest users").fill("txt")
-    assert column(page, "widest-users", 1) == ["user:\\u202etxt.ann"]
+    assert column(page, "widest-users", 1) == ["$'user:\\u202etxt.ann'"]
 
 
 def test_policy_of_the_page_stops_other_code_and_requests(chromium: Browser, file: Path) -> None:

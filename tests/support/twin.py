@@ -3,6 +3,7 @@
 import os
 import random
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 from grantpath.engine import Authorizer, Invalid
@@ -99,7 +100,11 @@ class Twin:
         self.compare(f"which {type_} can {subject} as {role} {name} with {second}", wanted, got)
         self.questions.append((Which(type=type_, subject=subject, name=name, with_=second, as_role=role), wanted))
         if isinstance(wanted, list):
-            self.decided.update(_asked(subject, name, on, second, role) for on in objects)
+            self.decided.update(
+                _asked(subject, name, on, second, role)
+                for on in objects
+                if outcome(partial(self.world.check, subject, name, on, second, role)) != "error"  # of another place
+            )
             self.allowed += len(wanted)
 
     def ask_wrongly(self, count: int) -> None:
@@ -113,6 +118,8 @@ class Twin:
             word = self.rng.choice(refs)
             parts[part] = {"name": self.rng.choice(names), "with": {**with_, "tag": word}}.get(part, word)
             subject, name, on, with_, role = parts.values()
+            if subject.startswith("role:") and role is not None:  # tests/decisions/test_role_with_an_active_role.py
+                continue
             wanted = outcome(lambda: self.world.check(subject, name, on, with_, role))  # noqa: B023
             got = outcome(lambda: self.graph.check(subject, name, on, with_=with_, as_role=role).allowed)  # noqa: B023
             self.compare(f"check {_asked(subject, name, on, with_, role)}", wanted, got)

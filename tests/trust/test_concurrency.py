@@ -10,7 +10,7 @@ from threading import Barrier
 import pytest
 
 from grantpath import cypher
-from grantpath.engine import Authorizer, Change, GrantpathError, Invalid, Refused, Unknown
+from grantpath.engine import Authorizer, Change, Conflict, GrantpathError, Refused, Unknown
 from grantpath.graph.embedded.connect import connection
 from grantpath.graph.revision_marks import Begun
 from grantpath.graph.store import Store
@@ -117,7 +117,7 @@ def test_concurrent_memberships_do_not_close_a_cycle(tenant: Tenants, capsys: py
         for each in done:
             a, b = f"group:a{each.number}", f"group:b{each.number}"
             made = [(a, "MEMBER_OF", b) in links, (b, "MEMBER_OF", a) in links]
-            assert (len(each.done), each.errors) == (1, [Invalid]), each
+            assert (len(each.done), each.errors) == (1, [Conflict]), each
             assert [at for at in (0, 1) if made[at]] == each.done, each
         tries += done
     summarize(capsys, "a cycle", tries)
@@ -163,7 +163,7 @@ def test_concurrent_creators_get_one_owner(tenant: Tenants, capsys: pytest.Captu
         for each in done:
             name = f"catalog:n{each.number}"
             rewarded = [source for source, _, target in links if target == name]
-            assert (len(each.done), each.errors) == (1, [Invalid]), each
+            assert (len(each.done), each.errors) == (1, [Conflict]), each
             assert nodes[name] == 1 and rewarded == [["user:x", "user:y"][each.done[0]]], each
         tries += done
     summarize(capsys, "two creators", tries)
