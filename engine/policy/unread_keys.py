@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from pydantic import BaseModel
+
 from grantpath.engine.policy.clauses import NEVER
 from grantpath.engine.policy.extend import split
 from grantpath.engine.policy.index import PolicyIndex, PolicyProblem, YamlPath
@@ -107,14 +109,14 @@ def _declared(names: PolicyIndex) -> Found:
     for name, entry in names.privileges.items():
         key = ("privileges", name)
         if entry.alias_of:
-            for unread in sorted(entry.model_fields_set - {"alias_of"}):
+            for unread in sorted(_written(entry) - {"alias_of"}):
                 yield (*key, unread), f"{name} is another name of {entry.alias_of}; remove this key, or write it there"
             continue
         if entry.effective == []:
             yield (*key, "effective"), f"no type is named, so {name} is never in effect; name one"
         if not entry.on:
             for unread in ("inherit", "membership"):
-                if unread in entry.model_fields_set:
+                if unread in _written(entry):
                     yield (*key, unread), f"{name} cannot be granted; add `on`, or remove this key"
         if entry.membership and names.file.grants.deny:
             yield (
@@ -157,7 +159,7 @@ def _changes(names: PolicyIndex) -> Found:
 
 def _change_keys(key: YamlPath, kind: str, entry: ConditionEntry) -> Found:
     for unread in ("new", "all_roles", "returns"):
-        if unread in entry.model_fields_set:
+        if unread in _written(entry):
             yield (*key, unread), f"only operations have `{unread}`; remove it from this rule"
     if entry.with_ and kind != "add":
         yield (*key, "with"), f"only `add` takes second objects; remove `with` from this rule of `{kind}`"
@@ -211,3 +213,13 @@ def _privileges(expander: "Expander") -> Found:
 def _includes(expander: "Expander", name: str, other: str) -> bool:
     """Whether there is a type on which a privilege can include another one."""
     return any(expander.includes(name, type_) for type_ in expander.names.effective(other))
+
+
+def _written(entry: BaseModel) -> set[str]:
+    """The keys with another value than the default: a policy that was stored has every key."""
+    fields = type(entry).model_fields
+    return {
+        key
+        for key in entry.model_fields_set
+        if getattr(entry, key) != fields[key].get_default(call_default_factory=True)
+    }

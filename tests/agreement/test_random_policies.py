@@ -264,7 +264,7 @@ REFUSED = {  # pairs that `load` refuses, each with the case of tests/unit/test_
 }
 
 
-@pytest.mark.parametrize("pair", REFUSED, ids=" and ".join)
+@pytest.mark.parametrize("pair", REFUSED, ids=lambda pair: " and ".join(sorted(pair)))
 def test_pair_of_keys_is_refused(pair: frozenset[str], tmp_path: Path) -> None:
     edits, message = CASES[REFUSED[pair]]
     data = changed(edits)

@@ -61,7 +61,9 @@ def test_dropped_user_is_listed_again_only_when_added_again(auth: Authorizer) ->
         auth.change_all(batch, by="user:root")
     assert auth.check("user:ops", *ASKED)
     with pytest.raises(Invalid, match="role:service_admin"):
-        auth.change("remove user:ops from role:service_admin")
+        auth.change("remove user:ops from role:service_admin", by="user:root")
+    auth.change("remove user:ops from role:service_admin")
+    assert not auth.check("user:ops", *ASKED)
 
 
 def test_operator_removes_a_name_from_the_list(auth: Authorizer) -> None:

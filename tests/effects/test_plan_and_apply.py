@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from grantpath.engine import Authorizer, ChangePlan, Inconsistent, InvalidInput
+from grantpath.engine import Authorizer, ChangePlan, Conflict, InvalidInput
 from grantpath.engine.tenants import registry
 from grantpath.graph.store import Store
 
@@ -121,7 +121,7 @@ def test_a_root_that_was_created_again_is_not_the_planned_one(tenant: Tenants, b
     planned = auth.plan(["add user:cas"])
     make_again(auth, ["ann", "bob"])
     assert auth.revision_now() == planned.revision
-    with pytest.raises(Inconsistent, match=r"dropped and created again.*; nothing is done"):
+    with pytest.raises(Conflict, match=r"dropped and created again.*; nothing is done"):
         auth.change_all(["add user:cas"], by=by, at_revision=planned.revision, root_id=planned.root_id)
     assert auth.revision_now() == planned.revision
     now = auth.plan(["add user:cas"])
@@ -141,6 +141,6 @@ def test_of_two_changes_at_one_revision_one_is_made(tenant: Tenants) -> None:
         revision = auth.revision_now()
         names = random.Random(number).sample(["ann", "cas"], 2)
         auth.change_all([f"add user:{names[0]}{number}"], at_revision=revision)
-        with pytest.raises(Inconsistent, match="nothing is done"):
+        with pytest.raises(Conflict, match="nothing is done"):
             auth.change_all([f"add user:{names[1]}{number}"], at_revision=revision)
         assert auth.revision_now() == revision + 1
