@@ -64,6 +64,7 @@ def after(line: str, current: str) -> list[str]:
 
 
 # ---- what completes --------------------------------------------------------------------------------------------------
+@pytest.mark.usefixtures("server")  # names of subjects are asked of it
 def test_commands_options_and_choices_complete() -> None:
     assert after("", "che") == ["check"]
     assert after("", "po") == ["policy"]
