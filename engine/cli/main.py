@@ -233,7 +233,7 @@ def _fail(error: GrantpathError, as_json: bool, code: int) -> int:
 
 def _usage(error: Any) -> str:
     path = error.ctx.command_path if error.ctx else "grantpath"
-    message = error.format_message().rstrip(".")
+    message = " ".join(error.format_message().split()).rstrip(".")  # some versions of click write choices in lines
     if extra := EXTRA.fullmatch(message):
         message = _unquoted(error.ctx, extra[1])
     return f"{message}{'' if message.endswith('?') else '.'} See `{path} --help`."

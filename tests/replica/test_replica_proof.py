@@ -178,14 +178,21 @@ def test_root_is_opened_with_a_copy(server: Connection, store: Store) -> None:
 
 
 @pytest.mark.parametrize(
-    "page", [{"limit": 3}, {"limit": 2, "after": "user:u1"}, {"limit": 0}, {"after": "user:u6"}, {}]
+    "users, catalogs",
+    [
+        ({"limit": 3}, {"limit": 1}),
+        ({"limit": 2, "after": "user:u1"}, {"limit": 2, "after": "catalog:a"}),
+        ({"limit": 0}, {"limit": 0}),
+        ({"after": "user:u6"}, {"after": "catalog:hr"}),
+        ({}, {}),
+    ],
 )
-def test_pages_are_those_of_cypher(auth: Authorizer, page: dict[str, Any]) -> None:
+def test_pages_are_those_of_cypher(auth: Authorizer, users: dict[str, Any], catalogs: dict[str, Any]) -> None:
     assert not any(other(auth).given([f"member user:u{number} of role:analyst" for number in range(7)]))
     found = [
         (
-            each.who("USE_CATALOG", "catalog:hr", **page).read(),
-            each.which("catalog", "user:u1", "USE_CATALOG", **page).read(),
+            each.who("USE_CATALOG", "catalog:hr", **users).read(),
+            each.which("catalog", "user:u1", "USE_CATALOG", **catalogs).read(),
         )
         for each in (auth, other(auth))
     ]
