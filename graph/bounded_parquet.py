@@ -10,15 +10,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as pads
 import pyarrow.parquet as pq
 
+from grantpath.graph import parquet_footer
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.messages import short
+from grantpath.graph.parquet_footer import Chunk, Footer, read_footer
 from grantpath.graph.reference import MAX_REFERENCE_BYTES
 from grantpath.graph.remote_path import AnyPath, arrow_place, reason_of, size_of
 
@@ -29,8 +31,9 @@ MAX_TEXT_BYTES = 2 * MAX_REFERENCE_BYTES  # a reference may be written with more
 STREAM_ROWS, STREAM_BYTES = 262_144, 64_000_000  # the most in a part of a streamed table
 _ROW_BYTES = {"text": 4, "int": 8, "bool": 1}  # of one value; the texts themselves are not included
 _DICTIONARY = pa.dictionary(pa.int32(), pa.string())
-_DELTA = {"DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"}
-_PLAIN = {"PLAIN", "RLE", "BIT_PACKED"}  # the encodings of a column without a dictionary, and of its levels
+_DELTA = {parquet_footer.DELTA_BYTES, parquet_footer.DELTA_LENGTH}
+# the encodings of a column without a dictionary, and of its levels
+_PLAIN = {parquet_footer.PLAIN, parquet_footer.RLE, parquet_footer.BIT_PACKED}
 _UNREADABLE = (pa.ArrowException, OSError, UnicodeDecodeError, OverflowError)
 
 
@@ -49,8 +52,23 @@ def read_bounded(
     `max_text` bytes, or if the files together would take more memory than FREE_BYTES plus RATIO times their size.
     """
     wanted = list(kinds) if columns is None else list(columns)
+    try:
+        return _read(files, kinds, wanted, chosen, max_text)
+    except InvalidInput:
+        for file in files if len(files) > 1 else ():
+            _read([file], kinds, wanted, chosen, max_text)  # raises the error with the name of the damaged file
+        raise
+
+
+def _read(
+    files: Sequence[AnyPath],
+    kinds: Mapping[str, Kind],
+    wanted: Sequence[str],
+    chosen: pads.Expression | None,
+    max_text: int,
+) -> pa.Table:
     footers = _check_footers(files, kinds, wanted)
-    if footers.delta:
+    if any(_delta(footer, kinds) for footer in footers.files):
         return _read_delta(files, kinds, footers, chosen, max_text).select(wanted)
     try:
         repeated = [name for name in _texts(kinds) if name not in footers.plain]
@@ -61,6 +79,8 @@ def read_bounded(
         table = source.to_table(columns=wanted, filter=chosen).unify_dictionaries()
     except _UNREADABLE as error:
         raise InvalidInput(_unreadable(files[0], error)) from None
+    if chosen is None:
+        _check_rows(files[0], len(table), footers.rows)
     for name in wanted:
         _check_texts(files[0], name, table[name], max_text)
     return table
@@ -76,8 +96,8 @@ def _read_delta(
     """The rows of files of which some encode texts by their differences, read in small parts."""
     parts = [footers.schema.empty_table()]
     taken, allowed = 0, FREE_BYTES + RATIO * sum(map(size_of, files))
-    for file in files:
-        for part in _parts(file, kinds, footers.schema, max_text):
+    for file, footer in zip(files, footers.files, strict=True):
+        for part in _parts(file, footer, kinds, footers.schema, max_text):
             rows = part if chosen is None else part.filter(chosen)
             taken += rows.nbytes
             _check_size(file, taken, allowed)
@@ -101,36 +121,48 @@ def stream_bounded(files: Sequence[AnyPath], kinds: Mapping[str, Kind], max_text
     the iterator raises InvalidInput for rows that cannot be read, or a string longer than `max_text`.
     """
     footers = _check_footers(files, kinds, list(kinds))
-    tables = (each for file in files for each in _parts(file, kinds, footers.schema, max_text))
+    parts = zip(files, footers.files, strict=True)
+    tables = (each for file, footer in parts for each in _parts(file, footer, kinds, footers.schema, max_text))
     return TableStream(footers.schema, footers.rows, tables)
 
 
 def row_count(files: Sequence[AnyPath]) -> int:
     """The number of rows of these files, from their footers. Raises InvalidInput for a file that cannot be read."""
-    return sum(_footer(file).num_rows for file in files)
+    return sum(_footer(file).rows for file in files)
 
 
 def announced(file: AnyPath) -> tuple[int, int]:
     """The number of rows of a file, and their bytes before compression, by its footer. Raises InvalidInput for a file
     that cannot be read."""
     footer = _footer(file)
-    return footer.num_rows, sum(footer.row_group(at).total_byte_size for at in range(footer.num_row_groups))
+    return footer.rows, footer.size
 
 
-def _footer(file: AnyPath) -> pq.FileMetaData:
-    with _opened(file) as parquet:
-        return parquet.metadata
+def _footer(file: AnyPath) -> Footer:
+    with _opened(file) as opened:
+        return opened.footer()
+
+
+class _Opened(NamedTuple):
+    """A Parquet file, and its bytes."""
+
+    parquet: pq.ParquetFile
+    raw: pa.NativeFile
+
+    def footer(self) -> Footer:
+        """Raises pyarrow's errors if the footer is damaged."""
+        return read_footer(self.raw, self.parquet.schema.names)
 
 
 @contextmanager
-def _opened(file: AnyPath, **options: Any) -> Iterator[pq.ParquetFile]:
-    """A Parquet file. Raises InvalidInput if it cannot be read, now or in the block; opening a pipe would block."""
+def _opened(file: AnyPath, **options: Any) -> Iterator[_Opened]:
+    """Opens a file. Raises InvalidInput if it cannot be read, now or in the block; opening a pipe would block."""
     if isinstance(file, Path) and file.exists() and not file.is_file():
         raise InvalidInput(f"{file} must be a regular file, not a folder, device or pipe; write it again")
     try:
         name, filesystem = arrow_place(file)
-        with pq.ParquetFile(name, filesystem=filesystem, **options) as parquet:
-            yield parquet
+        with filesystem.open_input_file(name) as raw, pq.ParquetFile(raw, **options) as parquet:
+            yield _Opened(parquet, raw)
     except _UNREADABLE as error:
         raise InvalidInput(_unreadable(file, error)) from None
 
@@ -152,30 +184,32 @@ def _texts(kinds: Mapping[str, Kind]) -> list[str]:
 @dataclass(frozen=True)
 class _Footers:
     """The contents of the footers of files. `schema` has plain strings, and the integers of the first file. `plain` are
-    the columns that all files store without a dictionary, so that each repetition of a value takes space; `delta` says
-    whether a file stores a text as the difference to the text before it, so that its size is unknown until then."""
+    the columns that all files store without a dictionary, so that each repetition of a value takes space."""
 
-    rows: int
+    files: tuple[Footer, ...]
     schema: pa.Schema
     plain: frozenset[str]
-    delta: bool
+
+    @property
+    def rows(self) -> int:
+        return sum(footer.rows for footer in self.files)
 
 
 def _check_footers(files: Sequence[AnyPath], kinds: Mapping[str, Kind], wanted: Sequence[str]) -> _Footers:
     """Checks the types and the decoded size of these files."""
-    rows = taken = allowed = 0
-    schema, plain, delta = None, frozenset(kinds), False
+    taken = allowed = 0
+    schema, plain, footers = None, frozenset(kinds), list[Footer]()
     for file in files:
-        with _opened(file) as parquet:
-            _check_types(file, parquet.schema_arrow, kinds)
-            taken += _decoded_bytes(parquet, {name: kinds[name] for name in wanted})
-            rows += parquet.metadata.num_rows
-            plain -= {column.path_in_schema for column in _columns(parquet) if not {*column.encodings} <= _PLAIN}
-            delta = delta or bool(_delta(parquet, kinds))
-            schema = schema or _schema(parquet.schema_arrow, kinds)
-            allowed += RATIO * size_of(file)
+        with _opened(file) as opened:
+            stored, footer = opened.parquet.schema_arrow, opened.footer()
+        _check_types(file, stored, kinds)
+        taken += _decoded_bytes(footer, {name: kinds[name] for name in wanted})
+        plain -= {chunk.column for chunk in footer.chunks if not chunk.encodings <= _PLAIN}
+        schema = schema or _schema(stored, kinds)
+        allowed += RATIO * size_of(file)
+        footers.append(footer)
         _check_size(file, taken, FREE_BYTES + allowed)
-    return _Footers(rows, schema, plain, delta)
+    return _Footers(tuple(footers), schema, plain)
 
 
 def _schema(stored: pa.Schema, kinds: Mapping[str, Kind]) -> pa.Schema:
@@ -183,24 +217,25 @@ def _schema(stored: pa.Schema, kinds: Mapping[str, Kind]) -> pa.Schema:
     return pa.schema(list(types.items()))
 
 
-def _delta(parquet: pq.ParquetFile, kinds: Mapping[str, Kind]) -> set[str]:
-    """The text columns with an encoding that Arrow cannot read as a dictionary."""
-    columns = (column for column in _columns(parquet) if kinds.get(column.path_in_schema) == "text")
-    return {column.path_in_schema for column in columns if _DELTA & {*column.encodings}}
+def _delta(footer: Footer, kinds: Mapping[str, Kind]) -> list[Chunk]:
+    """The parts of text columns with an encoding that Arrow cannot read as a dictionary. It stores a text as the
+    difference to the text before it, so that its size is unknown until then."""
+    return [chunk for chunk in footer.chunks if kinds.get(chunk.column) == "text" and _DELTA & chunk.encodings]
 
 
-def _parts(file: AnyPath, kinds: Mapping[str, Kind], schema: pa.Schema, max_text: int) -> Iterator[pa.Table]:
+def _parts(
+    file: AnyPath, footer: Footer, kinds: Mapping[str, Kind], schema: pa.Schema, max_text: int
+) -> Iterator[pa.Table]:
     """The rows of a file. Strings are read as dictionaries, and decoded only when their lengths are known. A string in
     a delta encoding may be as long as its part of the file, so only a few rows are read at a time."""
-    with _opened(file) as parquet:
-        delta, rows = _delta(parquet, kinds), STREAM_ROWS
-        if delta:
-            sizes = [each.total_uncompressed_size for each in _columns(parquet) if each.path_in_schema in delta]
-            rows = min(rows, max(1, (FREE_BYTES + RATIO * size_of(file)) // (2 * max(1, *sizes))))
-    read_dictionary = [name for name in _texts(kinds) if name not in delta]
-    with _opened(file, read_dictionary=read_dictionary, pre_buffer=False) as parquet:
+    delta, rows = _delta(footer, kinds), STREAM_ROWS
+    if delta:
+        longest = max(1, *(chunk.size for chunk in delta))
+        rows = min(rows, max(1, (FREE_BYTES + RATIO * size_of(file)) // (2 * longest)))
+    read_dictionary = [name for name in _texts(kinds) if name not in {chunk.column for chunk in delta}]
+    with _opened(file, read_dictionary=read_dictionary, pre_buffer=False) as opened:
         before = 0
-        for batch in parquet.iter_batches(rows, columns=list(kinds)):
+        for batch in opened.parquet.iter_batches(rows, columns=list(kinds)):
             table = pa.Table.from_batches([batch]).select(schema.names)
             longest = max(
                 (_check_texts(file, name, table[name], max_text, before) for name in _texts(kinds)), default=0
@@ -209,6 +244,7 @@ def _parts(file: AnyPath, kinds: Mapping[str, Kind], schema: pa.Schema, max_text
             for begin in range(0, len(table), step):
                 yield table.slice(begin, step).cast(schema)
             before += len(table)
+    _check_rows(file, before, footer.rows)
 
 
 def _check_types(file: AnyPath, schema: pa.Schema, kinds: Mapping[str, Kind]) -> None:
@@ -240,18 +276,15 @@ def _plain(found: pa.DataType) -> pa.DataType:
     return found.value_type if pa.types.is_dictionary(found) else found
 
 
-def _decoded_bytes(parquet: pq.ParquetFile, kinds: Mapping[str, Kind]) -> int:
+def _decoded_bytes(footer: Footer, kinds: Mapping[str, Kind]) -> int:
     """The bytes of memory that these columns need once decoded, by the file's footer."""
-    footer = parquet.metadata
-    taken: int = footer.num_rows * sum(_ROW_BYTES[kind] for kind in kinds.values())
-    taken += sum(each.total_uncompressed_size for each in _columns(parquet) if each.path_in_schema in kinds)
-    return taken
+    fixed = footer.rows * sum(_ROW_BYTES[kind] for kind in kinds.values())
+    return fixed + sum(chunk.size for chunk in footer.chunks if chunk.column in kinds)
 
 
-def _columns(parquet: pq.ParquetFile) -> Iterator[pq.ColumnChunkMetaData]:
-    """The entries of the footer about the part of each column in each row group."""
-    groups = (parquet.metadata.row_group(at) for at in range(parquet.metadata.num_row_groups))
-    return (group.column(at) for group in groups for at in range(group.num_columns))
+def _check_rows(file: AnyPath, read: int, announced: int) -> None:
+    if read != announced:
+        raise InvalidInput(f"{file} has {read:,} rows, but its footer announces {announced:,}; write the file again")
 
 
 def _check_size(file: AnyPath, taken: int, allowed: int) -> None:

@@ -1,9 +1,11 @@
 """Untrusted Parquet files: small files that would need much memory, wrong columns, long texts."""
 
 import os
+import random
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -167,6 +169,132 @@ def test_file_that_is_not_parquet_is_refused(reader: Reader, tmp_path: Path) -> 
             reader([file], KINDS)
 
 
+# ---- damaged files ---------------------------------------------------------------------------------------------------
+REREAD = """
+import sys
+from pathlib import Path
+from grantpath.graph.bounded_parquet import read_bounded, row_count, stream_bounded
+from grantpath.graph.errors import InvalidInput
+files, kinds = [Path(file) for file in sys.argv[1:]], {"ref": "text", "n": "int"}
+for read in (lambda: read_bounded(files, kinds), lambda: [*stream_bounded(files, kinds).tables]):
+    try:
+        read()
+    except InvalidInput as error:
+        print(error)
+"""
+
+
+def test_entry_of_the_footer_that_contradicts_the_schema_does_not_end_the_process(tmp_path: Path) -> None:
+    """The schema says that `ref` is required. The statistics of a column that is optional contradict this."""
+    whole = write(tmp_path / "whole.parquet", ["a", "b"], [1, 2])
+    optional, required = b"\x25\x02\x18\x03ref", b"\x25\x00\x18\x03ref"
+    assert whole.read_bytes().count(optional) == 1
+    odd = tmp_path / "odd.parquet"
+    odd.write_bytes(whole.read_bytes().replace(optional, required))
+    run = subprocess.run([sys.executable, "-c", REREAD, str(whole), str(odd)], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    found = run.stdout.splitlines()
+    assert len(found) == 2 and all(line.startswith(f"{odd} cannot be read as Parquet: ") for line in found), found
+    assert all(line.endswith("; write the file again") for line in found)
+
+
+def damaged_footers(file: Path) -> dict[str, bytes]:
+    """The file with one number of its footer changed, by the name of the number. The footer of this file contains the
+    number 77 as its rows, and as the rows and values of its only row group."""
+    whole = file.read_bytes()
+    begin = len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")
+    rows = b"\x16" + bytes([154, 1])  # a field of 64 bits, with twice 77
+    places = [at for at in range(begin, len(whole)) if whole[at : at + 3] == rows]
+    first, last = places[0], places[-1]
+    return {
+        "rows of the file": whole[: first + 1] + bytes([156, 1]) + whole[first + 3 :],
+        "rows of the row group": whole[: last + 1] + bytes([156, 1]) + whole[last + 3 :],
+        "both": b"".join(
+            (whole[: first + 1], bytes([156, 1]), whole[first + 3 : last + 1], bytes([156, 1]), whole[last + 3 :])
+        ),
+        "negative": whole[: last + 1] + bytes([153, 1]) + whole[last + 3 :],
+        "length": whole[:-8] + (2**31).to_bytes(4, "little") + whole[-4:],
+    }
+
+
+@READERS
+def test_numbers_of_the_footer_are_checked(reader: Reader, tmp_path: Path) -> None:
+    file = write(tmp_path / "odd.parquet", ["a"] * 77, list(range(77)))
+    for name, content in damaged_footers(file).items():
+        file.write_bytes(content)
+        with pytest.raises(InvalidInput, match=r"odd\.parquet .*; write the file again"):
+            reader([file], KINDS)
+            pytest.fail(name)
+
+
+COMPRESSED = ["none", "snappy", "zstd", "gzip", "lz4", "brotli"]
+
+
+def kinds_of_files() -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Columns, and the options with which they are written."""
+    rows = 200
+    texts = pa.array([f"user:{'é' * (at % 4)}{at % 37}" for at in range(rows)])
+    flat = {"ref": texts, "n": pa.array(range(rows), pa.int32())}
+    for version, encoding, (at, codec) in product(("1.0", "2.0"), ENCODINGS, enumerate(COMPRESSED)):
+        chosen = {"use_dictionary": False, "column_encoding": {"ref": encoding, "n": "DELTA_BINARY_PACKED"}}
+        yield (
+            flat,
+            {
+                "data_page_version": version,
+                "compression": codec,
+                "row_group_size": (60, rows)[at % 2],
+                "write_page_index": at == 2,
+                "write_page_checksum": at == 3,
+                "store_schema": at != 4,
+                **({} if encoding == "RLE_DICTIONARY" else chosen),
+            },
+        )
+    for version in ("1.0", "2.0"):
+        yield {name: column[:0] for name, column in flat.items()}, {"data_page_version": version}
+    yield {"ref": pa.nulls(5), "n": pa.array([1, None, 2, 3, None])}, {}
+    yield {"ref": pa.array([["a"], [], None, ["b"]]), "n": pa.array([{"x": 1, "y": [1]}] * 4)}, {}
+    yield {"ref": pa.array([[("k", 1)]] * 4, pa.map_(pa.string(), pa.int32())), "n": pa.array([0.5] * 4)}, {}
+    yield {"ref": texts.cast(pa.large_string()).dictionary_encode(), "n": flat["n"]}, {}
+
+
+def damaged(whole: bytes, chosen: random.Random) -> bytes:
+    """The file with a few bytes replaced, removed or inserted, more often in its footer."""
+    found, footer = whole, int.from_bytes(whole[-8:-4], "little") + 8
+    for _ in range(chosen.choice([1, 1, 2, 4])):
+        at = chosen.randrange(max(0, len(found) - footer) if chosen.random() < 0.6 else 0, len(found))
+        end = at + chosen.choice([0, 1, 2, 8])
+        flipped = bytes([found[at] ^ (1 << chosen.randrange(8))])
+        telling = bytes([chosen.choice([0, 1, 0x0C, 0x15, 0x19, 0x1C, 0x7F, 0x80, 0xFF])])
+        changes = (chosen.randbytes(end - at), b"", chosen.randbytes(chosen.choice([1, 2, 8])))
+        found = chosen.choice(
+            [*(found[:at] + change + found[end:] for change in changes)]
+            + [found[:at] + change + found[at + 1 :] for change in (flipped, telling)]
+        )
+    return found
+
+
+def test_damaged_files_of_every_kind_are_read_or_refused(tmp_path: Path) -> None:
+    chosen = random.Random(7)
+    files = [
+        write(tmp_path / f"{at}.parquet", **columns, **options)
+        for at, (columns, options) in enumerate(kinds_of_files())
+    ]
+    refused = 0
+    file = tmp_path / "odd.parquet"
+    many = int(os.environ.get("CORRUPTED", "600"))
+    for at in range(many):
+        file.write_bytes(damaged(files[at % len(files)].read_bytes(), chosen))
+        for read in (read_bounded, read_stream, lambda files, _: row_count(files)):
+            try:
+                read([file], KINDS)
+            except InvalidInput as error:
+                assert str(error).startswith(str(file)), error
+                refused += 1
+    assert refused > many
+    print(f"{many} damaged files: {refused} of {3 * many} calls refused them")
+
+
+# ---- small files that need much memory -------------------------------------------------------------------------------
 def long_text(file: Path) -> None:
     """One text of 50 MB in 2,000 rows: 100 GB as plain texts."""
     text = pa.array(["x" * 50_000_000])
