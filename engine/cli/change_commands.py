@@ -1,6 +1,7 @@
 """The command `change`."""
 
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,16 +13,19 @@ from grantpath.engine.cli.consent import Yes, confirm_drop
 from grantpath.engine.cli.context import As, CommandContext, Create, command
 from grantpath.engine.cli.effects_view import show_effects
 from grantpath.engine.cli.output import emit, out, show_lists, styled
-from grantpath.graph.errors import GrantpathError, Invalid, InvalidInput
+from grantpath.graph.errors import GrantpathError, Invalid, InvalidInput, Refused
 from grantpath.graph.messages import read_printed
 
 if TYPE_CHECKING:
     from grantpath.engine.change.made import Change
+    from grantpath.engine.change_verbs import Outcome
     from grantpath.engine.cli.command_authorizer import CommandAuthorizer
     from grantpath.engine.decide.access_effects import Effects
 
 PANEL = "Change"
 BLANK = " \t\r"
+NONE_DONE = "nothing is done"
+EACH_BEFORE = "the lines before it are made, except wrong ones: see `grantpath log`"
 Statement = Annotated[
     str | None, typer.Argument(metavar="[STATEMENT]", help="the change, in quotes; see the forms above")
 ]
@@ -40,6 +44,9 @@ DryRun = Annotated[
 ]
 ShowEffects = Annotated[
     bool, typer.Option("--effects", help="with --dry-run: also list who would gain and lose what; reads all facts")
+]
+Each = Annotated[
+    bool, typer.Option("--each", help="with --file: make each statement alone, even if others are refused or invalid")
 ]
 By = Annotated[
     str | None,
@@ -63,33 +70,36 @@ def change(
     dry_run: DryRun = False,
     effects: ShowEffects = False,
     create: Create = False,
+    each: Each = False,
     yes: Yes = False,
-) -> None:
-    """Make one change, or all changes of a file in one transaction.
+) -> int | None:
+    """Make one change, or all changes of a file in one transaction, or each change of a file alone.
 
     Statements: add REF, drop REF, member SUBJECT of SUBJECT, remove SUBJECT from SUBJECT, owner SUBJECT of REF,
     allow (or deny) PRIVILEGE on REF to SUBJECT, revoke allow (or deny) PRIVILEGE on REF from SUBJECT. A file has one
     statement per line; each sees the ones before it. Lines that start with # are ignored.
 
     With --by, the policy decides whether the actor is allowed to make the change; without it, a fact is written. With
-    --create, the root is created if it does not exist; with --create --by, by this user, who becomes its owner. Before
-    dropping the root itself, this asks for its name; without a terminal, --yes must confirm it.
+    --create, the root is created if it does not exist; with --create --by, by this user, who becomes its owner. With
+    --create --dry-run, no root is left. Before dropping the root itself, this asks for its name; without a terminal,
+    --yes must confirm it.
 
     --dry-run --effects also lists who would gain and who would lose which privileges and operations on what, with the
-    deciding grants. The widest effect comes first. Exit code 0: done, 1: refused, 2: an error.
+    deciding grants. The widest effect comes first. Exit code 0: done, 1: refused, 2: an error. With --each, every
+    statement has an outcome of its own; 0: all are done, 2: one or more are invalid, 1: none is, but some are refused.
     """
     from grantpath.graph.statement import parse_statement
 
     if (statement is None) == (file is None):
         raise typer.BadParameter("give either a STATEMENT or a --file of statements")
-    if create and dry_run:
-        raise typer.BadParameter("--create writes a new root; omit --dry-run")
+    if each and (file is None or effects):
+        raise typer.BadParameter("--each needs --file" if file is None else "--each takes no --effects; omit it")
     if effects and (not dry_run or id_ is not None):
         raise typer.BadParameter("--effects needs --dry-run" if not dry_run else "--effects takes no --id; omit it")
     history = id_ is not None  # the change with this id can be the drop of the root
     if statement is not None:
         parse_statement(statement)
-        with session.open(create, history, by=by if create else None) as authorizer:
+        with session.open(create, history, by=by if create else None, dry_run=dry_run) as authorizer:
             consent_to_drop(authorizer, [statement], dry_run or yes)
             if effects:
                 planned = authorizer.plan([statement], by=by, as_role=as_)
@@ -97,29 +107,37 @@ def change(
             else:
                 done = authorizer.change(statement, by=by, as_role=as_, id=id_, dry_run=dry_run)
                 show_changes(session, [done], dry_run, _summary(done, dry_run))
-        return
+        return None
     lines = read_statements(str(file))
     texts = [text for _, text in lines]
-    with session.open(create, history, by=by if create else None) as authorizer, naming_the_line(str(file), lines):
+    before = EACH_BEFORE if each and not dry_run else NONE_DONE
+    with (
+        session.open(create, history, by=by if create else None, dry_run=dry_run) as authorizer,
+        naming_the_line(str(file), lines, before),
+    ):
         consent_to_drop(authorizer, texts, dry_run or yes)
+        if each:
+            outcomes = authorizer.change_all(texts, by=by, as_role=as_, id=id_, dry_run=dry_run, each=True)
+            return show_each(session, str(file), lines, outcomes, dry_run)
         if effects:
             planned = authorizer.plan(texts, by=by, as_role=as_)
             made = [*planned.changes]
         else:
             made = authorizer.change_all(texts, by=by, as_role=as_, id=id_, dry_run=dry_run)
         show_changes(session, made, dry_run, batch_summary(made, dry_run), planned.effects if effects else None)
+    return None
 
 
 @contextmanager
-def naming_the_line(file: str, lines: list[tuple[int, str]]) -> Iterator[None]:
-    """Adds the line to an error about one of the statements of a file."""
+def naming_the_line(file: str, lines: list[tuple[int, str]], before: str = NONE_DONE) -> Iterator[None]:
+    """Adds the line to an error about one of the statements of a file, and what is done of the lines before it."""
     try:
         yield
     except GrantpathError as error:
         if error.index is None:
             raise
         what = str(error).removeprefix(f"statement {error.index}: ")
-        named = type(error)(f"{file}:{lines[error.index][0]}: {what}; nothing is done")
+        named = type(error)(f"{file}:{lines[error.index][0]}: {what}; {before}")
         named.code = error.code
         raise named from None
 
@@ -183,7 +201,9 @@ def _read_input() -> str:
 
 
 def _summary(change: "Change", dry_run: bool) -> dict[str, Any]:
-    summary = {"id": change.id, "revision": change.revision, "hash": change.hash}
+    summary = {"id": change.id, "changed": change.id is not None, "revision": change.revision, "hash": change.hash}
+    if change.note:
+        summary["note"] = change.note
     return {**summary, "added": change.added, "removed": change.removed} if dry_run else summary
 
 
@@ -193,10 +213,42 @@ def batch_summary(made: "list[Change]", dry_run: bool) -> dict[str, Any]:
     from grantpath.engine.change.deltas import net
 
     hashes = [each.hash for each in made if each.hash]
-    summary = {"changes": [_summary(each, dry_run) for each in made], "revision": made[-1].revision}
+    changed = any(each.id is not None for each in made)
+    summary = {"changes": [_summary(each, dry_run) for each in made], "changed": changed, "revision": made[-1].revision}
     together = net(made)
     lists = {"added": together.added, "removed": together.removed} if dry_run else {}
     return {**summary, "hash": hashes[-1] if hashes else None, **lists}
+
+
+def show_each(
+    session: CommandContext, file: str, lines: list[tuple[int, str]], outcomes: "list[Outcome]", dry_run: bool
+) -> int:
+    """Prints the outcome of each line of a file, and returns the exit code."""
+    words = [_outcome(each) for each in outcomes]
+    found = Counter(words)
+    counts = {word: found[word] for word in ("done", "refused", "invalid")}
+    if session.json:
+        rows = [
+            {"line": at, "statement": text, "outcome": word}
+            | (each.as_dict() if isinstance(each, GrantpathError) else _summary(each, dry_run))
+            for (at, text), word, each in zip(lines, words, outcomes, strict=True)
+        ]
+        dry = {"dry_run": True} if dry_run else {}
+        emit({"done": counts["done"] == len(rows) and not dry_run, **dry, "changes": rows, "counts": counts})
+    else:
+        for (at, text), word, each in zip(lines, words, outcomes, strict=True):
+            if isinstance(each, GrantpathError):
+                verdict, rest, color = word, str(each), "bold red"
+            else:
+                verdict = "nothing to change" if each.id is None else "would be done" if dry_run else "done"
+                rest, color = f"{each.note or text}, revision {each.revision}", "bold green"
+            out().print(styled(f"{file}:{at}: "), styled(verdict, color), styled(f": {rest}"), sep="")
+        out().print(styled(", ".join(f"{count:,} {word}" for word, count in counts.items() if count)))
+    return 2 if counts["invalid"] else 1 if counts["refused"] else 0
+
+
+def _outcome(each: "Outcome") -> str:
+    return "refused" if isinstance(each, Refused) else "invalid" if isinstance(each, GrantpathError) else "done"
 
 
 def show_changes(
@@ -226,6 +278,9 @@ def show_changes(
         verdict = "would be done" if dry_run else "done"
         rest = f"{many}{'' if changed else ' nothing to change,'} revision {revision}"
     out().print(styled(verdict, "bold green"), styled(rest), sep="")
+    for each in made:
+        if each.note:
+            out().print(styled(f"  {each.note}", "yellow"))
     if dry_run and not already:
         together = net(made)
         show_lists([("-", together.removed), ("+", together.added)])

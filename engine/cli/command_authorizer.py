@@ -1,6 +1,7 @@
 """The authorizer of a command: it records the parameters of its queries, for `params`, and revisions, for output."""
 
-from collections.abc import Mapping
+import uuid
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from types import TracebackType
@@ -18,6 +19,7 @@ from grantpath.graph.near_names import nearest
 from grantpath.graph.reference import Reference
 from grantpath.graph.store import Store
 
+Creation = Callable[[Store, str, Policy, Reference], object]
 SHOWN = 20  # the number of roots that a message lists
 
 
@@ -29,15 +31,17 @@ class CommandAuthorizer(Authorizer):
         self.asked: dict[str, dict[str, Any]] = {}
         self.revision = 0
         self.log_begins: int | None = None  # the first revision in the log, if older entries were pruned
-        self.made = False
+        self.made = self.trial = False
 
     def __enter__(self) -> "CommandAuthorizer":
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        """Closes the connection, and removes a root that was created for a command that failed."""
+        """Closes the connection, and removes a root that was created for a command that failed, or for a dry run."""
         try:
-            if self.made and error is None:
+            if self.trial:
+                registry.remove(self.store, self.tenant)
+            elif self.made and error is None:
                 note(f"created the root {self.tenant} with the policy {self.policy.name}")
             elif self.made:
                 with suppress(GrantpathError):  # the original error is more informative
@@ -54,7 +58,7 @@ class CommandAuthorizer(Authorizer):
 
 
 def open_selected(
-    session: CommandContext, create: bool, history: bool, policy: Policy | None, by: str | None
+    session: CommandContext, create: bool, history: bool, policy: Policy | None, by: str | None, dry_run: bool
 ) -> CommandAuthorizer:
     """Implements `CommandContext.open`."""
     store = session.store()
@@ -63,7 +67,9 @@ def open_selected(
         wanted, exists = _find(session, known, create)
         if known.get(wanted) and not history:
             raise registry.dropped(wanted)
-        creation = registry.create if by is None else partial(create_by, by=by)
+        creation: Creation = registry.create if by is None else partial(create_by, by=by)
+        if dry_run and not exists:
+            return _trial(store, wanted, session.policy, policy, creation)
         tenant, model, reference = opening.open_root(
             store, wanted, session.policy, may_create=create, default=policy, create=creation
         )
@@ -72,6 +78,21 @@ def open_selected(
         raise
     opened = CommandAuthorizer(store, tenant, model, reference)
     opened.made = not exists
+    return opened
+
+
+def _trial(store: Store, wanted: str, name: str | None, default: Policy | None, create: Creation) -> CommandAuthorizer:
+    """A new root for a dry run. Like the roots of `grantpath test`, it has a key that no reference can have."""
+    model = policies.load(name) if name else default or policies.load(opening.DEFAULT_POLICY)
+    root = model.root(wanted)
+    opened = CommandAuthorizer(store, f"{root.text}~{uuid.uuid4().hex}", model, root)
+    opened.trial = True
+    try:
+        create(store, opened.tenant, model, root)
+    except BaseException:
+        with suppress(GrantpathError):  # the original error is more informative
+            registry.remove(store, opened.tenant)
+        raise
     return opened
 
 

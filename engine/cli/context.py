@@ -165,18 +165,24 @@ class CommandContext:
         return Store(connection(self.uri, progress=starting()), self.timeout or 10.0)
 
     def open(
-        self, create: bool = False, history: bool = False, policy: "Policy | None" = None, by: str | None = None
+        self,
+        create: bool = False,
+        history: bool = False,
+        policy: "Policy | None" = None,
+        by: str | None = None,
+        dry_run: bool = False,
     ) -> "CommandAuthorizer":
         """The authorizer of the selected root.
 
         With `create` a root that does not exist is created, with `policy` if the options name none, and as the actor
-        `by`. A dropped root is opened only for its `history`.
+        `by`; for a `dry_run` under a key that no caller sees, and it is removed when the authorizer is closed. A
+        dropped root is opened only for its `history`.
 
         Raises Unknown with the names of the existing roots, Invalid, InvalidPolicy, Unavailable, ServerError.
         """
         from grantpath.engine.cli.command_authorizer import open_selected
 
-        return open_selected(self, create, history, policy, by)
+        return open_selected(self, create, history, policy, by, dry_run)
 
 
 def second_objects(pairs: list[str]) -> dict[str, str]:

@@ -49,16 +49,14 @@ def load(
     nothing.
     A load only adds; with --replace it also removes everything that the folder does not list, and prints what it
     removes. If that is more than a tenth of a table, or if a table file is missing, it asks first; without a terminal,
-    --yes must confirm it. --create creates a new root. --dry-run --effects also lists who would gain and who would lose
-    which privileges and operations on what.
+    --yes must confirm it. --create creates a new root; with --dry-run, none is left. --dry-run --effects also lists
+    who would gain and who would lose which privileges and operations on what.
 
     A folder that `grantpath dump` wrote is restored with its policy, revision, history, refused attempts and request
     ids. --create restores it as a new root with the dumped name, or with the name that --root gives.
     """
     from grantpath.engine.policy import policy as policies
 
-    if dry_run and create:
-        raise typer.BadParameter("--create writes a new root; omit --dry-run")
     if effects and not dry_run:
         raise typer.BadParameter("--effects needs --dry-run")
     from grantpath.engine.transfer.dump_meta import read_meta
@@ -67,7 +65,7 @@ def load(
     if meta := read_meta(directory):
         policy = policies.from_source(meta.policy.source)
         session = replace_fields(session, root=session.root or meta.root)
-    with session.open(create, policy=policy) as authorizer:
+    with session.open(create, policy=policy, dry_run=dry_run) as authorizer:
         report = _loaded(authorizer, directory, replace, dry_run, yes, by, effects)
         found = None
         if report.delta:

@@ -98,6 +98,8 @@ def _markdown(planned: "ChangePlan", tenant: str, file: str, by: str | None, as_
         lines += ["", "## Facts", "", "~~~diff", *map(printable, facts[:SHOWN]), "~~~", *_rest(len(facts))]
     else:
         lines += ["", "Nothing would change."]
+    if notes := [f"- {_text(each.note)}" for each in planned.changes if each.note]:
+        lines += ["", "## Taken over", "", *notes[:SHOWN], *_rest(len(notes))]
     for verb, title in (("lose", "Lost"), ("gain", "Gained")):
         told = [each.sentence() for each in effects.effects if each.effect == verb]
         if told:

@@ -5,9 +5,11 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from grantpath.engine import Authorizer, Change, Unavailable
 from grantpath.engine.policy.yaml_reader import MAX_BYTES
 from grantpath.engine.tenants import registry
 from grantpath.graph.store import Store
@@ -67,7 +69,7 @@ def test_endless_input_is_refused(
     ("line", "by", "code", "text"),
     [
         ("add catalog:mine", "user:bob", 1, "is refused"),
-        ("add user:ann", "user:ann", 2, "exists already"),
+        ("add user:ann", "user:ann", 2, "exists already: omit this statement"),
         ("give user:bob all", "user:ann", 2, "is not a statement"),
     ],
 )
@@ -82,6 +84,78 @@ def test_wrong_line_is_named_and_nothing_is_changed(
     assert run("log", "--root", root, "--json").json["revision"] == 6
 
 
+def test_each_line_of_a_file_has_an_outcome(run: Run, root: str, tmp_path: Path) -> None:
+    file = tmp_path / "each.txt"
+    file.write_text("add user:cas\n# no\ndrop catalog:hr\nmember user:bob of role:analyst\n")
+    words = ["change", "--file", str(file), "--each", "--root", root]
+    ran = run(*words, "--by", "user:bob")
+    assert ran.code == 1  # bob may do nothing
+    assert ran.out.startswith(f"{file}:1: refused: 'add user:cas' by user:bob is refused: ")
+    assert ran.out.endswith("\n3 refused\n")
+    dry = run(*words, "--dry-run", "--json").json
+    assert (dry["done"], dry["dry_run"], dry["counts"]) == (False, True, {"done": 3, "refused": 0, "invalid": 0})
+    assert run("log", "--root", root, "--json").json["revision"] == 6
+    ran = run(*words, "--by", "user:ann", "--json")
+    assert (ran.code, ran.json["done"], ran.json["counts"]) == (0, True, {"done": 3, "refused": 0, "invalid": 0})
+    assert [(each["line"], each["outcome"], each["changed"]) for each in ran.json["changes"]] == [
+        (1, "done", True),
+        (3, "done", True),
+        (4, "done", False),
+    ]
+    again = run(*words)
+    assert (again.code, again.err) == (2, "")
+    assert again.out.splitlines()[-2:] == [
+        f"{file}:4: nothing to change: member user:bob of role:analyst, revision 8",
+        "1 done, 2 invalid",
+    ]
+    told = run(*words, "--json").json["changes"][1]
+    assert (told["outcome"], told["statement"], told["code"]) == ("invalid", "drop catalog:hr", "unknown")
+    assert "--each needs --file" in run("change", "add user:x", "--each", "--root", root).err
+    assert "--each takes no --effects" in run(*words, "--dry-run", "--effects").err
+
+
+def test_failure_after_some_lines_says_that_those_are_made(
+    run: Run, root: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "each.txt"
+    file.write_text("add user:cas\nadd user:dan\n")
+    change = Authorizer.change
+
+    def fails(self: Authorizer, statement: str, **named: Any) -> Change:
+        if statement == "add user:dan":
+            raise Unavailable("the server is gone")
+        return change(self, statement, **named)
+
+    monkeypatch.setattr(Authorizer, "change", fails)
+    ran = run("change", "--file", str(file), "--each", "--root", root)
+    told = (
+        f"error: {file}:2: the server is gone; the lines before it are made, except wrong ones: see `grantpath log`\n"
+    )
+    assert (ran.code, ran.err) == (2, told)
+    assert run("log", "--root", root, "--json").json["revision"] == 7
+
+
+def test_name_with_grants_is_named_when_it_is_created(run: Run, store: Store, tmp_path: Path) -> None:
+    name = f"instance:sleeping-{tmp_path.name}"
+    (tmp_path / "add").write_text("add namespace:hr\n")
+    where = ["--root", name, "--policy", "cdap"]
+    told = "add namespace:hr: this name has 2 grants already, which count from now on"
+    try:
+        grants = ["allow READ on namespace:hr to user:ann", "allow WRITE on namespace:hr to user:ann"]
+        run("change", "add user:ann", *where, "--create")
+        for each in grants:
+            assert run("change", each, *where).code == 0
+        for words in (["--dry-run"], ["--dry-run", "--effects"]):
+            assert told in run("change", "add namespace:hr", *words, *where).out
+        assert told in run("plan", str(tmp_path / "add"), *where).out
+        assert told in run("change", "--file", str(tmp_path / "add"), "--each", "--dry-run", *where).out
+        assert run("change", "add namespace:hr", "--dry-run", "--json", *where).json["note"] == told
+        ran = run("change", "add namespace:hr", *where)
+        assert ran.out.splitlines() == ["done revision 4", f"  {told}"]
+    finally:
+        registry.remove(store, name)
+
+
 def test_empty_or_missing_file_is_an_error(run: Run, root: str, tmp_path: Path) -> None:
     assert "cannot be read" in run("change", "--file", str(tmp_path / "none"), "--root", root).err
     (tmp_path / "empty").write_text("# nothing\n")
@@ -94,7 +168,7 @@ def test_empty_or_missing_file_is_an_error(run: Run, root: str, tmp_path: Path) 
 def test_a_change_is_made_once_under_its_id(run: Run, root: str) -> None:
     first = run("change", "add user:cas", "--id", "once", "--by", "user:ann", "--root", root, "--json")
     assert len(first.json["hash"]) == 64
-    assert first.json == {"done": True, "id": "once", "revision": 7, "hash": first.json["hash"]}
+    assert first.json == {"done": True, "id": "once", "changed": True, "revision": 7, "hash": first.json["hash"]}
     assert (
         run("change", "add user:cas", "--id", "once", "--by", "user:ann", "--root", root, "--json").json == first.json
     )

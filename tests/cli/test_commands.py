@@ -168,7 +168,7 @@ def test_change_is_done_refused_or_invalid(run: Run, facts: str) -> None:
     assert run("change", "give user:bob everything", "--root", facts).code == 2
     again = run("change", FACTS[-1], "--root", facts, "--json")
     assert again.code == 0
-    assert again.json == {"done": True, "id": None, "revision": len(FACTS), "hash": None}
+    assert again.json == {"done": True, "id": None, "changed": False, "revision": len(FACTS), "hash": None}
 
 
 def test_load_reports_what_it_read(run: Run, store: Store, tmp_path: Path) -> None:

@@ -80,10 +80,21 @@ def test_command_creates_a_root_only_with_create(
     assert run(*words, *where, "--create").code in (0, 2)  # the user exists already
 
 
-def test_dry_run_creates_no_root(run: Run, store: Store, name: str) -> None:
-    ran = run("change", "add user:bob", "--root", name, "--policy", "gravitino", "--create", "--dry-run")
-    assert (ran.code, "--create writes a new root; omit --dry-run" in ran.err) == (2, True)
+@pytest.mark.parametrize("words", [["change", "add user:ann"], ["load", "."]])
+def test_dry_run_of_a_new_root_leaves_none(
+    run: Run, store: Store, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    (tmp_path / "subjects.csv").write_text("ref\nuser:ann\n")
+    monkeypatch.chdir(tmp_path)
+    where = ["--root", name, "--policy", "gravitino", "--create", "--dry-run"]
+    ran = run(*words, *where)
+    assert (ran.code, "would" in ran.out, "user:ann" in ran.out, "created" in ran.err) == (0, True, True, False)
     assert not exists(store, name)
+    (tmp_path / "subjects.csv").write_text("ref\nteam:ann\n")
+    bad = run(*(["change", "add team:ann"] if words[0] == "change" else words), *where)
+    assert (bad.code, "team" in bad.err, "~" in bad.err) == (2, True, False)
+    assert not exists(store, name)
+    assert not store.read("MATCH (n) WHERE n.root STARTS WITH $root RETURN n.root", {"root": name})
 
 
 # ---- a root that a user creates ----
@@ -140,6 +151,9 @@ def test_creator_needs_create(store: Store, name: str) -> None:
 def test_command_creates_a_root_as_a_service_admin(run: Run, store: Store, name: str, admin: str) -> None:
     words = ("change", "add user:staff", "--root", name, "--policy", "gravitino", "--create", "--by")
     assert run(*words, "user:staff").code == 1
+    assert not exists(store, name)
+    assert run(*words, "user:staff", "--dry-run").code == 1
+    assert run(*words, admin, "--dry-run").code == 0
     assert not exists(store, name)
     assert run(*words, admin).code == 0
     assert run("check", admin, "alter_metalake", name, "--root", name).code == 0
