@@ -37,7 +37,7 @@ CALL () {
         OR (check.as_role IS NULL AND EXISTS { (subject)-[:HAS_ROLE]->(role) })]
       WHEN check.as_role IS NULL OR check.as_role IN [role IN effective | role.ref] THEN [null] ELSE [] END AS role
     CALL (role) { MATCH (role)-[:HAS_ROLE*0..]->(each) RETURN collect(DISTINCT each) AS roles }
-    WITH subject, role, CASE WHEN role IS NULL THEN effective ELSE [subject] + roles END AS principals
+    WITH subject, role, CASE WHEN role IS NULL THEN effective ELSE roles END AS principals
     CALL (checks, subject, principals) {
       // 2 the places of all these checks, each once, with the checks that ask for it
       UNWIND checks AS each UNWIND each.places AS place

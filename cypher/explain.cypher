@@ -22,8 +22,7 @@ CALL () {
     MATCH acting = SHORTEST 1 (subject)-[:MEMBER_OF|HAS_ROLE]->*(actor)
     RETURN acting
   }
-  WITH *, [subject] + COLLECT {
-    MATCH (actor)-[:MEMBER_OF|HAS_ROLE*0..]->(principal) RETURN DISTINCT principal } AS principals
+  WITH *, COLLECT { MATCH (actor)-[:MEMBER_OF|HAS_ROLE*0..]->(principal) RETURN DISTINCT principal } AS principals
   CALL (principals) {
     // 2 what is granted where: grants on the places, and their owners
     UNWIND $places AS place
@@ -56,18 +55,15 @@ CALL () {
   WITH subject, actor, acting, fact, collect([principal, grant, granted, tree, below])[..50] AS edges
   UNWIND edges AS edge
   WITH *, edge[0] AS principal, edge[1] AS grant, edge[2] AS granted, edge[3] AS tree, edge[4] AS below
-  // 4 the path from the subject or its role to the principal; a grant to the subject itself counts with every role
-  WITH *, CASE WHEN principal = subject THEN subject ELSE actor END AS start
-  MATCH held = SHORTEST 1 (start)-[:MEMBER_OF|HAS_ROLE]->*(principal)
-  WITH *, CASE WHEN principal = subject THEN null ELSE acting END AS first
-  WITH *, coalesce(nodes(first), [subject]) + tail(nodes(held)) AS members,
-    coalesce(relationships(first), []) + relationships(held) AS links
+  // 4 the path from the subject to its role, and on to the principal
+  MATCH held = SHORTEST 1 (actor)-[:MEMBER_OF|HAS_ROLE]->*(principal)
+  WITH *, nodes(acting) + tail(nodes(held)) AS members, relationships(acting) + relationships(held) AS links
   RETURN collect({fact: fact, by: principal.ref, place: endNode(grant).ref,
                   edge: type(grant) + coalesce(' ' + grant.privilege, ''),
                   members: [node IN members | node.ref], links: [link IN links | type(link)],
                   up: CASE WHEN below THEN [node IN reverse(nodes(tree)) | node.ref] ELSE [] END,
                   down: CASE WHEN below OR tree IS NULL THEN [] ELSE [node IN nodes(tree) | node.ref] END,
-                  path: [each IN [first, held, granted, tree] WHERE each IS NOT NULL]}) AS paths
+                  path: [each IN [acting, held, granted, tree] WHERE each IS NOT NULL]}) AS paths
 }
 MATCH (after:Revision {root: $root})
 RETURN paths, revision, begun, after.revision AS revision_after, after.begun AS begun_after,

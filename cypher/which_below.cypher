@@ -43,7 +43,7 @@ CALL () {
         OR (check.as_role IS NULL AND EXISTS { (subject)-[:HAS_ROLE]->(role) })]
       WHEN check.as_role IS NULL OR check.as_role IN [role IN effective | role.ref] THEN [null] ELSE [] END AS role
     CALL (role) { MATCH (role)-[:HAS_ROLE*0..]->(each) RETURN collect(DISTINCT each) AS roles }
-    WITH subject, role, CASE WHEN role IS NULL THEN effective ELSE [subject] + roles END AS principals
+    WITH subject, role, CASE WHEN role IS NULL THEN effective ELSE roles END AS principals
     RETURN subject, principals
   }
   CALL (subject, principals, top, clauses) {

@@ -116,7 +116,6 @@ def acting_rows(spark: SparkSession, source: Snapshot, one_role: bool) -> DataFr
     if one_role:
         members = read_parquet(spark, source.folder / "members").where("kind = 'HAS_ROLE'")
         held = members.select(F.col("source").alias("user"), F.col("target").alias("role")).distinct()
-        reached = held.join(closure, held.role == closure.subject).select("user", "role", "holder")
-        rows = reached.union(held.select("user", "role", F.col("user").alias("holder"))).distinct()
-        rows = rows.withColumnRenamed("user", "subject")
+        rows = held.join(closure, held.role == closure.subject)
+        rows = rows.select(F.col("user").alias("subject"), "role", "holder")
     return rows

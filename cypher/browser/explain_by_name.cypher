@@ -82,7 +82,7 @@ OPTIONAL MATCH (actor:Entity {root: root, ref: subject}) WHERE coalesce(actor.ex
 OPTIONAL MATCH (acts:RuleType:RulePart {root: root, name: split(subject, ':')[0]})
 CALL (rule, actor, acts, as_role) {
   MATCH (actor)-[:MEMBER_OF|HAS_ROLE*0..]->(held)
-  WITH rule, actor, acts, as_role, collect(DISTINCT held) AS held, rule.one_role AND acts.kind <> 'role' AS one_role
+  WITH rule, actor, acts, as_role, collect(DISTINCT held) AS held, rule.one_role AND (as_role IS NOT NULL OR acts.kind <> 'role') AS one_role
   CALL (actor, held, as_role, one_role) {
     WITH * WHERE NOT one_role AND (as_role IS NULL OR any(role IN held WHERE role.ref = as_role))
     RETURN null AS role, held AS principals
@@ -90,8 +90,7 @@ CALL (rule, actor, acts, as_role) {
     WITH * WHERE one_role
     UNWIND [role IN held WHERE role.ref = as_role OR as_role IS NULL AND EXISTS { (actor)-[:HAS_ROLE]->(role) }] AS role
     MATCH (role)-[:HAS_ROLE*0..]->(principal)
-    WITH actor, role, collect(DISTINCT principal) AS own
-    RETURN role.ref AS role, [actor] + own AS principals
+    RETURN role.ref AS role, collect(DISTINCT principal) AS principals
   }
   RETURN collect({role: role, principals: principals}) AS actors
 }

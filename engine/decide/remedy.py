@@ -40,6 +40,10 @@ def nearest(evaluation: Evaluation, acted: Sequence[Mapping[str, Any]], context:
         return Remedy(
             (), [_no_acting_principal(evaluation), *by_operator(evaluation, [f"add {evaluation.subject}"])], [], None, 0
         )
+    subject, role = evaluation.subject.text, evaluation.as_role
+    if not acted and role and context and (subject, role) in context.cycles:
+        why = f"no change allows it: {role} holds {subject}, so {subject} cannot hold {role}"
+        return Remedy((), [why], [], None, float("inf"))
     planner = _Planner(evaluation, context)
     acting = sorted(acted, key=lambda one: one["role"] or "")  # each source finds them in another order
     ways = (way for candidate in candidates(evaluation, acting, context) for way in planner.ways(candidate))
@@ -154,7 +158,8 @@ class _Planner:
                 statements = [f"allow {privilege} on {entity} to {candidate.grantee}"]
                 return self._plan(fact, statements, remedy_cost.of_grant(self._evaluation, privilege, at))
             case FactKind.OWNS:
-                owners = [f"owner {ref} of {entity}" for ref in (self._evaluation.subject.text, candidate.grantee)]
+                own = () if self._evaluation.one_role else (self._evaluation.subject.text,)
+                owners = [f"owner {ref} of {entity}" for ref in (*own, candidate.grantee)]
                 accepted = [each for each in owners if self._accepted(each)]
                 return (
                     self._plan(fact, accepted[:1], remedy_cost.of_ownership(self._evaluation, at)) if accepted else None

@@ -94,8 +94,7 @@ def _as_found(
 ) -> Iterator[Candidate]:
     subject = evaluation.subject.text
     if evaluation.one_role and role:
-        grantee = subject if _grantable(evaluation, subject) else role
-        yield Candidate(role, grantee, grantee, role, found, _reach(evaluation, grantee))
+        yield Candidate(role, role, role, role, found, _reach(evaluation, role))
         return
     yield Candidate(role, subject, subject, subject, found)  # clauses without grants need no grantee
     if _grantable(evaluation, subject):
@@ -126,7 +125,7 @@ def _joining(
 ) -> Candidate:
     subject = evaluation.subject.text
     member = f"member {subject} of {role}"
-    grantee = subject if _grantable(evaluation, subject) else role
+    grantee = subject if not evaluation.one_role and _grantable(evaluation, subject) else role
     return Candidate(
         role,
         grantee,

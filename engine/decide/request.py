@@ -101,8 +101,7 @@ def resolve(policy: Policy, root: Reference, words: Check | Who | Which) -> Reso
         second_objects,
         subject,
         role,
-        # if the subject is a role, it acts as itself
-        requirement.one_role and (subject is None or subject.type not in policy.role_types),
+        acts_with_one_role(policy, requirement, subject, role),
         needed if role is None else [*needed, role],
         within,
     )
@@ -146,6 +145,11 @@ def active_role(policy: Policy, root: Reference, text: str) -> str:
     if policy.file.types[ref.type].kind != "role":
         raise Invalid(f"as {ref}: {indefinite(ref.type)} is not a role; name a role")
     return ref.text
+
+
+def acts_with_one_role(policy: Policy, requirement: Requirement, subject: Reference | None, role: str | None) -> bool:
+    """Whether one role at a time decides. A role without another active `role` acts as itself."""
+    return requirement.one_role and (role is not None or subject is None or subject.type not in policy.role_types)
 
 
 def _subject(policy: Policy, root: Reference, text: str) -> Reference:

@@ -103,7 +103,7 @@ class RevocableFacts:
             ways = self._on_the_way({by for by, _ in holdings} | ({role} if role else set()))
             if role and self.evaluation.one_role and not self.evaluation.as_role:
                 subject = self.evaluation.subject.text
-                ways = {edge for edge in ways if edge.by in reach and (edge.by != subject or edge.to == role)}
+                ways = {edge for edge in ways if (edge.to == role if edge.by == subject else edge.by in reach)}
             found |= ways
         return frozenset(found) & self.removable
 
@@ -145,7 +145,7 @@ class RevocableFacts:
             assert role is not None, "a role acts"
             first = HeldEdge(subject, HAS_ROLE, role)
             own = cut & {first}
-            return None if first in gone else {subject: own, **self._paths(role, own, gone, cut, (HAS_ROLE,))}
+            return None if first in gone else self._paths(role, own, gone, cut, (HAS_ROLE,))
         every = self._paths(subject, NOTHING, gone, cut, None)
         if role is None:
             return every
@@ -153,7 +153,7 @@ class RevocableFacts:
             return None
         own = every[role]
         if one_role:
-            return {subject: own, **self._paths(role, own, gone, cut, (HAS_ROLE,))}
+            return self._paths(role, own, gone, cut, (HAS_ROLE,))
         return {principal: path | own for principal, path in every.items()}
 
     def _paths(

@@ -212,7 +212,7 @@ class Affected:
         source = joined.get(subject)
         if source is None:
             source = joined[subject] = _Source(self._members(subject))
-            if self._reads.one_role:  # each role is evaluated together with the user's own facts
+            if self._reads.one_role:  # a user without a role is not allowed anything
                 self._everything_of(source, source.users or ())
                 self._free(source)
         self._everything_of(source, [container])

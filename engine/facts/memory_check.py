@@ -103,7 +103,7 @@ def known(version: FactVersion, question: ResolvedQuestion) -> list[str]:
 def acting(
     version: FactVersion, question: ResolvedQuestion, subject: int
 ) -> Sequence[tuple[str | None, AbstractSet[int]]]:
-    """The principals that act together: all effective ones, or the subject with one role at a time."""
+    """The principals that act together: all effective ones, or those of one role at a time."""
     effective, as_role = version.effective(subject), question.as_role
     role = None if as_role is None else version.numbers.find(as_role)
     if as_role is not None and role not in effective:
@@ -111,7 +111,7 @@ def acting(
     if not question.one_role:
         return ((as_role, effective),)
     roles = version.held_roles(subject) if role is None else [role]
-    return [(version.numbers.refs[each], {subject, *version.with_roles(each)}) for each in roles]
+    return [(version.numbers.refs[each], version.with_roles(each)) for each in roles]
 
 
 def ungranted(

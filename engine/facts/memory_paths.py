@@ -48,7 +48,7 @@ class MemoryPaths:
         own, actor = find(subject), find(role or subject)
         if own is None or actor is None or not version.existing.get(own):
             return {"paths": []}
-        principals = {own, *version.effective(actor)}
+        principals = version.effective(actor)
         ways = {start: self.ways(start) for start in (own, actor)}
         if actor not in ways[own]:
             return {"paths": []}
@@ -101,10 +101,7 @@ class MemoryPaths:
 
     def _path(self, edge: _Edge, own: int, actor: int, ways: Mapping[int, Mapping[int, int]]) -> dict[str, Any]:
         refs, roles = self._version.numbers.refs, self._version.numbers.roles
-        # a grant to the subject itself counts whichever role is active
-        start = own if edge.principal == own else actor
-        first = route(ways[own], start)
-        numbers = [*first, *route(ways[start], edge.principal)[1:]]
+        numbers = [*route(ways[own], actor), *route(ways[actor], edge.principal)[1:]]
         return {
             "fact": edge.fact,
             "by": refs[edge.principal],

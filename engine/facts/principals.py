@@ -37,7 +37,7 @@ class Roles:
     role: Ints
 
     def acting(self, subjects: Ints, closure: Closure) -> ActingPrincipals:
-        """One row per held role, with the subject and the role's effective principals."""
+        """One row per held role, with the role's effective principals."""
         low = np.searchsorted(self.subject, subjects, side="left")
         count = np.searchsorted(self.subject, subjects, side="right") - low
         return _with_role(np.repeat(subjects, count), self.role[ranges(low, count)], closure)
@@ -49,11 +49,5 @@ def as_role(subject: int, role: int, closure: Closure) -> ActingPrincipals:
 
 
 def _with_role(subject: Ints, role: Ints, closure: Closure) -> ActingPrincipals:
-    count = closure.offset[role + 1] - closure.offset[role]
-    offset = np.concatenate([[0], np.cumsum(count + 1)]).astype(np.int64)
-    principal = np.empty(int(offset[-1]), np.int64)
-    own = np.zeros(len(principal), np.bool_)
-    own[offset[:-1]] = True
-    principal[own] = subject
-    principal[~own] = closure.principal[ranges(closure.offset[role], count)]
-    return ActingPrincipals(subject, offset, principal)
+    held = closure.acting(role)
+    return ActingPrincipals(subject, held.offset, held.principal)

@@ -318,13 +318,13 @@ class Language:
         if together:
             yield frozenset(held)
         elif as_role is not None:
-            yield frozenset({subject, *self.world.reach(as_role)})
+            yield frozenset(self.world.reach(as_role))
         elif type_of(subject) == "crew":
             yield frozenset(held)
         else:
             for role in self.world.containers.get(subject, ()):
                 if self.types[type_of(role)].get("kind") == "role":
-                    yield frozenset({subject, *self.world.reach(role)})
+                    yield frozenset(self.world.reach(role))
 
     def check(self, subject: str, name: str, ref: str, second: Mapping[str, str]) -> bool:
         """The answer to a check."""

@@ -24,9 +24,9 @@ class AskedCheck:
         second_objects = {key: policy.reference(ref, root) for key, ref in with_.items()}
         object_, who = policy.reference(target, root), policy.reference(subject, root)
         question = policy.question(name, object_.type, frozenset(with_))
-        one_role = question.one_role and who.type not in policy.role_types
         by_at = places(policy, root, object_, second_objects)
         role = policy.reference(as_role, root).text if as_role else None
+        one_role = question.one_role and (role is not None or who.type not in policy.role_types)
         self.evaluation = Evaluation(policy, root, who, question.clauses, by_at, one_role, role)
         self.places = places_of(
             world, world.resolve(target), {f"with.{key}": world.resolve(ref) for key, ref in with_.items()}
@@ -47,7 +47,7 @@ class AskedCheck:
             return
         direct = {each for each in self.world.containers.get(who, ()) if each.type == "role"}
         for each in [active] if active else sorted(direct):
-            yield self._acting_as(who, str(each), {who, *self.world.reach(each)})
+            yield self._acting_as(who, str(each), self.world.reach(each))
 
     def _acting_as(self, who: Ref, role: str | None, principals: set[Ref]) -> dict[str, Any]:
         situation = Situation(self.world, who, principals, self.places)

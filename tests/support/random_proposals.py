@@ -58,6 +58,8 @@ class Proposals:
             for key, wanted in keys.items():
                 same = [place for place, to in self._holdings(wanted) if to == holder and self.rng.random() < 0.9]
                 second[key] = self.rng.choice(same) if same else second[key]
+        if self.world.active_roles and self.rng.random() < 0.2:
+            subject = self.one("role")
         for key in self.world.any_name:
             if key in keys and self.rng.random() < 0.4:
                 second[key] = self._named(keys[key])

@@ -118,8 +118,6 @@ class Twin:
             word = self.rng.choice(refs)
             parts[part] = {"name": self.rng.choice(names), "with": {**with_, "tag": word}}.get(part, word)
             subject, name, on, with_, role = parts.values()
-            if subject.startswith("role:") and role is not None:  # tests/decisions/test_role_with_an_active_role.py
-                continue
             wanted = outcome(lambda: self.world.check(subject, name, on, with_, role))  # noqa: B023
             got = outcome(lambda: self.graph.check(subject, name, on, with_=with_, as_role=role).allowed)  # noqa: B023
             self.compare(f"check {_asked(subject, name, on, with_, role)}", wanted, got)
