@@ -8,6 +8,7 @@ from grantpath.graph import tls
 from grantpath.graph.address import need_address, not_an_address, shown
 from grantpath.graph.connection import Connection
 from grantpath.graph.errors import Unavailable
+from grantpath.graph.unreachable import not_neo4j, unreachable
 
 if TYPE_CHECKING:
     import neo4j
@@ -82,7 +83,14 @@ def is_of_driver(error: BaseException) -> bool:
 
 def in_words(uri: str, error: Exception) -> Unavailable:
     """An error of the driver or the server as a message to the user of `uri`."""
-    from neo4j.exceptions import AuthError, ConfigurationError, Neo4jError, ServiceUnavailable, SessionExpired
+    from neo4j.exceptions import (
+        AuthError,
+        ConfigurationError,
+        Neo4jError,
+        ServiceUnavailable,
+        SessionExpired,
+        UnsupportedServerProduct,
+    )
 
     from grantpath.graph.login import LOCKED
 
@@ -97,10 +105,10 @@ def in_words(uri: str, error: Exception) -> Unavailable:
     if isinstance(error, Neo4jError) and code == "Neo.ClientError.Security.Forbidden":
         text = (error.message or "").splitlines()[0]
         return Unavailable(f"{uri}: the database user lacks a privilege: {text}; grant it, see docs/operating.md")
-    if problem := tls.unavailable(uri, error):
-        return problem
     if isinstance(error, ServiceUnavailable | SessionExpired | OSError):
-        return Unavailable(f"{uri} cannot be reached: start the server (`grantpath up`), or check --uri")
+        return unreachable(uri, error)
+    if isinstance(error, UnsupportedServerProduct):
+        return not_neo4j(uri)
     if isinstance(error, ConfigurationError):
         return not_an_address(uri)
     text = ((error.message if isinstance(error, Neo4jError) else None) or str(error)).splitlines()[0]
