@@ -1,5 +1,7 @@
 """Validates the arguments of callers."""
 
+from pathlib import Path
+
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.messages import short
 from grantpath.graph.reference import MAX_REFERENCE_BYTES, encodable
@@ -39,3 +41,12 @@ def need_seconds(what: str, seconds: float) -> None:
         raise InvalidInput(
             f"{what}={short(repr(seconds))} must be a number of seconds above 0 and up to {MAX_SECONDS}, e.g. 10"
         )
+
+
+def need_not_named_pipe(what: str, file: Path) -> None:
+    """Raises InvalidInput, which begins with `what`, if `file` is a named pipe: opening it waits for a writer.
+
+    A pipe below /dev is already open, e.g. that of `<(command)` in a shell. Raises OSError.
+    """
+    if file.is_fifo() and not str(file).startswith(("/dev/", "/proc/")):
+        raise InvalidInput(f"{what}: {file} is a named pipe; name a regular file")

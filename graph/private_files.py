@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import IO
 
 from grantpath.graph.errors import InvalidInput
+from grantpath.graph.inputs import need_not_named_pipe
 
 FILE, FOLDER = 0o600, 0o700
 
@@ -29,8 +30,9 @@ def create_private(file: Path) -> IO[bytes]:
 
 
 def need_private(what: str, file: Path) -> None:
-    """Raises InvalidInput, which begins with `what`, unless `file` is readable and closed to other users."""
+    """Raises InvalidInput, which begins with `what`, unless `file` is closed to other users and not a named pipe."""
     try:
+        need_not_named_pipe(what, file)
         mode = file.stat().st_mode
     except OSError as error:
         raise _unreadable(what, file, error) from None

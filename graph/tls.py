@@ -1,10 +1,12 @@
 """TLS to a database: the address turns it on, and a file of certificates limits which authorities are trusted."""
 
 import ssl
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from grantpath.graph.errors import InvalidInput
+from grantpath.graph.inputs import need_not_named_pipe
 
 VERIFIED = ("bolt+s://", "neo4j+s://")
 
@@ -29,6 +31,7 @@ def options(uri: str, ca: str | None) -> dict[str, Any]:
         return {"uri": uri}
     if not is_verified(uri):
         raise InvalidInput(f"ca={ca}: {uri} does not verify certificates; write bolt+s://HOST:7687 or neo4j+s://HOST")
+    need_not_named_pipe("ca=", Path(ca))
     try:
         ssl.create_default_context(cafile=ca)
     except OSError as error:  # the base class of SSLError, too

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from grantpath.engine.facts.comparison import ChangedAccess
 from grantpath.engine.facts.snapshot_reader import CHANGES
 from grantpath.graph.errors import InvalidInput
+from grantpath.graph.inputs import need_not_named_pipe
 from grantpath.graph.remote_path import AnyPath, arrow_place
 
 GAINED, LOST, REBUILT = "gained", "lost", "rebuilt"
@@ -155,6 +156,8 @@ def next_number(out: AnyPath) -> int:
     if files := change_files(out):
         return files[-1].number + 1
     try:
+        if isinstance(out, Path):
+            need_not_named_pipe("the number of the next file", out / NEXT)
         return int((out / NEXT).read_text())
     except FileNotFoundError:
         return 0
@@ -167,10 +170,12 @@ def next_number(out: AnyPath) -> int:
 def made_of(file: ChangeFile) -> str:
     """The creation id of the root that the file is about. Raises InvalidInput if the file does not contain one."""
     try:
+        if isinstance(file.path, Path):
+            need_not_named_pipe("a file of changes", file.path)
         place, filesystem = arrow_place(file.path)
         made: bytes = (pq.read_schema(place, filesystem=filesystem).metadata or {})[_MADE]
         return made.decode()
-    except (OSError, pa.ArrowException, KeyError) as error:
+    except (OSError, pa.ArrowException, KeyError, UnicodeDecodeError) as error:
         raise InvalidInput(
             f"{file.path}: not a file of changes ({type(error).__name__}); remove the folder to begin again"
         ) from None

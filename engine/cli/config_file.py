@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from grantpath.engine.cli.settings import CONFIG, LOGIN, PROFILE, VARIABLES
 from grantpath.graph.address import need_address
 from grantpath.graph.errors import GrantpathError, InvalidInput
-from grantpath.graph.inputs import need_seconds
+from grantpath.graph.inputs import need_not_named_pipe, need_seconds
 from grantpath.graph.near_names import nearest
 
 DEFAULT = "default"
@@ -80,6 +80,7 @@ def read_config(file: Path) -> ConfigFile:
     Raises InvalidInput with file, key, rule and remedy.
     """
     try:
+        need_not_named_pipe("the configuration file", file)
         return ConfigFile.model_validate(tomllib.loads(file.read_text(encoding="utf-8-sig")))
     except FileNotFoundError:
         if not os.environ.get(CONFIG):
