@@ -29,6 +29,7 @@ class ChangesMeanwhile:
     entities: dict[str, bool] = field(default_factory=dict)  # by reference
     members: dict[Edge, bool] = field(default_factory=dict)
     facts: dict[Edge, bool] = field(default_factory=dict)
+    before: dict[str | Edge, bool] = field(default_factory=dict)  # whether each of them was true at `base`, by the log
 
     def __bool__(self) -> bool:
         return bool(self.entities or self.members or self.facts)
@@ -39,17 +40,21 @@ class ChangesMeanwhile:
     def note(self, text: str, holds: bool, policy: Policy) -> None:
         """Notes that a change added or removed the fact of this statement."""
         words = parse_statement(text)
-        subject = words.subject or ""
+        subject, edge = words.subject or "", None
         match words.kind:
             case "add":
                 self.entities[words.object] = holds
             case "member":
                 role = policy.file.types[type_of(words.object)].kind == "role"
-                self.members[subject, "HAS_ROLE" if role else "MEMBER_OF", words.object] = holds
+                edge = subject, "HAS_ROLE" if role else "MEMBER_OF", words.object
+                self.members[edge] = holds
             case "owner":
-                self.facts[subject, "OWNS", words.object] = holds
+                edge = subject, "OWNS", words.object
+                self.facts[edge] = holds
             case _:
-                self.facts[subject, f"{words.effect} {words.privilege}", words.object] = holds
+                edge = subject, f"{words.effect} {words.privilege}", words.object
+                self.facts[edge] = holds
+        self.before.setdefault(edge or words.object, not holds)
 
 
 def changes(ask: GuardedAsk, policy: Policy, root: Reference, after: int, until: int) -> ChangesMeanwhile:

@@ -4,6 +4,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from grantpath.engine.facts.fact_draft import Contradiction
 from grantpath.engine.facts.snapshot_reader import CHANGES, SnapshotMeta
 from grantpath.graph import telemetry
 from grantpath.graph.connection import Connection
@@ -39,10 +40,10 @@ def update(connection: Connection, root: str, out: Path | str, progress: ReportL
     """Brings the snapshot `out` of the tenant `root` to the tenant's present revision, completely or not at all.
 
     The new tables are computed from the log's deltas. If these do not describe all changes (a bulk load, an upgrade of
-    the policy, a pruned log, or a root that was created again), the whole graph is read. Readers keep the version that
-    they opened. The new version has no bulk answers (see `access`); `changes` is continued if it exists. Raises
-    InvalidInput if `out` is not a snapshot of this root, or another process writes it; otherwise the errors of
-    `mirror`.
+    the policy, a pruned log, or a root that was created again), or contradict the snapshot, the whole graph is read.
+    Readers keep the version that they opened. The new version has no bulk answers (see `access`); `changes` is
+    continued if it exists. Raises InvalidInput if `out` is not a snapshot of this root, or another process writes it;
+    otherwise the errors of `mirror`.
     """
     target = local_path(out)
     with telemetry.span("update", root) as span, closing(opened(connection)) as store, alone(target):
@@ -58,7 +59,11 @@ def update(connection: Connection, root: str, out: Path | str, progress: ReportL
         if isinstance(found, str):
             made = rebuild(connection, store, source, target, found, progress)
         else:
-            made = _by_deltas(source, target, *found)
+            try:
+                made = _by_deltas(source, target, *found)
+            except Contradiction as error:
+                reason = f"the log contradicts the snapshot ({error})"
+                made = rebuild(connection, store, source, target, reason, progress)
         span.set(revision=made.meta.revision, entities=made.meta.counts["objects"])
     return made
 

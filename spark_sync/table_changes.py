@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from grantpath.engine.facts.fact_draft import Contradiction
 from grantpath.engine.facts.fact_table import FactTable
 from grantpath.engine.facts.intervals import Bools, Ints
 from grantpath.engine.policy.facts import Fact
@@ -49,7 +50,8 @@ class _Edges:
 def advanced_tables(tables: MirrorTables, found: ChangesMeanwhile, policy: Policy) -> MirrorTables:
     """The tables after the changes. Tables that do not change are the same objects as before.
 
-    `found` must contain all changes since the revision of the tables.
+    `found` must contain all changes since the revision of the tables. Raises Contradiction if one of them removes a
+    fact that the tables do not have, or adds one that they have.
     """
     former = tables.numbering
     words, ranks = _ranked(tables.facts, {fact for _, fact, _ in found.facts})
@@ -66,6 +68,9 @@ def advanced_tables(tables: MirrorTables, found: ChangesMeanwhile, policy: Polic
     rank = {word: number for number, word in enumerate(words)}
     touched = [(one, 0, other) for one, _, other in found.members]
     touched_facts = [(one, rank[word], other) for one, word, other in found.facts]
+    _need_entities(tables, at, {ref: found.before[ref] for ref in found.entities})
+    _need_edges(members, touched, [found.before[edge] for edge in found.members], at, 1, size)
+    _need_edges(facts, touched_facts, [found.before[edge] for edge in found.facts], at, count, size)
     members = members.take(members.without(edges(touched, at), 1, size)) if touched else members
     facts = facts.take(facts.without(edges(touched_facts, at), count, size)) if touched_facts else facts
     held = [edge for edge, holds in zip(touched, found.members.values(), strict=True) if holds]
@@ -87,6 +92,32 @@ def advanced_tables(tables: MirrorTables, found: ChangesMeanwhile, policy: Polic
     if touched_facts or moved.order_changed:
         after = replace(after, facts=_fact_table(moved, words, facts))
     return after
+
+
+def _need_entities(tables: MirrorTables, at: dict[str, int], before: dict[str, bool]) -> None:
+    for ref, was in before.items():
+        _need_same(ref, ref in at and bool(tables.numbering.exists[at[ref]]), was)
+
+
+def _need_edges(
+    edges: _Edges,
+    chosen: Sequence[tuple[str, int, str]],
+    before: Sequence[bool],
+    at: dict[str, int],
+    keys: int,
+    size: int,
+) -> None:
+    packed = [
+        (at[one] * keys + key) * size + at[other] if {one, other} <= at.keys() else -1 for one, key, other in chosen
+    ]
+    here = np.isin(np.array(packed, np.int64), edges.packed(keys, size)).tolist() if chosen else []
+    for (one, _, other), now, was in zip(chosen, here, before, strict=True):
+        _need_same(f"{one} to {other}", now, was)
+
+
+def _need_same(fact: str, here: bool, before: bool) -> None:
+    if here != before:
+        raise Contradiction(f"{fact}: {'added, but it was there' if here else 'removed, but it was not there'}")
 
 
 def _mapped(edges: _Edges, moved: Renumbering) -> _Edges:

@@ -149,6 +149,27 @@ def test_changes_that_the_log_does_not_describe_are_read_from_the_graph(
     assert SnapshotReader(out).meta.policy_digest == again.policy.digest and table_sums(out) == sums(again)
 
 
+HOLDS = """
+MATCH (user:Entity {root: $root, ref: 'user:a'}), (role:Entity {root: $root, ref: 'role:s'})
+CREATE (user)-[:HAS_ROLE]->(role)
+"""
+
+
+def test_removal_of_a_fact_that_the_snapshot_does_not_have_is_noticed(
+    server: Connection, small: Authorizer, sums: Sums, tmp_path: Path
+) -> None:
+    """A membership was added past the log, so the log only has its removal."""
+    out, lines = tmp_path / "out", list[str]()
+    small.change("add role:s")
+    assert update(server, small.tenant, out, print).rebuilt is None
+    small.store.execute(HOLDS, {"root": small.tenant})
+    small.change("remove user:a from role:s")
+    done = update(server, small.tenant, out, lines.append)
+    assert done.rebuilt == "the log contradicts the snapshot (user:a to role:s: removed, but it was not there)"
+    assert f"{done.rebuilt}; reading the whole graph" in lines
+    assert table_sums(out) == sums(small)
+
+
 def test_snapshot_of_a_root_that_was_created_again_is_rebuilt(
     server: Connection, small: Authorizer, sums: Sums, tmp_path: Path
 ) -> None:
