@@ -9,6 +9,7 @@ from grantpath.engine.policy.policy import from_source, load
 from grantpath.graph.errors import InvalidPolicy
 
 from ..conftest import Tenants
+from ..support.bad_policies import refused
 from ..support.with_replica import with_replica
 
 PROJECTS = """policy: projects
@@ -178,12 +179,10 @@ NAMELESS = {
 
 @pytest.mark.parametrize("condition", NAMELESS)
 def test_condition_of_a_second_object_that_does_not_name_it_is_refused(condition: str, tmp_path: Path) -> None:
-    path = tmp_path / "issues.yaml"
-    text = SECOND.replace("CONDITION", condition).replace("GIVE", "EDIT").replace("TYPE", "team")
-    path.write_text(text)
-    with pytest.raises(InvalidPolicy) as caught:
-        load(str(path))
-    assert str(caught.value) == (
+    path, text = refused(
+        SECOND.replace("CONDITION", condition).replace("GIVE", "EDIT").replace("TYPE", "team"), tmp_path
+    )
+    assert text == (
         f"{path}:19: operations.issue.link: the condition {condition!r} of with.target never names with.target, so it "
         f"is about the first object; write {NAMELESS[condition]}"
     )
@@ -218,12 +217,10 @@ NEVER_HOLDS = {
 
 @pytest.mark.parametrize(("condition", "type_"), NEVER_HOLDS)
 def test_place_that_is_not_held_or_not_a_subject_is_refused(condition: str, type_: str, tmp_path: Path) -> None:
-    path = tmp_path / "issues.yaml"
-    path.write_text(SECOND.replace("CONDITION", "READ(with.target)").replace("GIVE", condition).replace("TYPE", type_))
-    with pytest.raises(InvalidPolicy) as caught:
-        load(str(path))
+    given = SECOND.replace("CONDITION", "READ(with.target)").replace("GIVE", condition).replace("TYPE", type_)
+    path, text = refused(given, tmp_path)
     said = f"{condition} never holds: {NEVER_HOLDS[condition, type_]}"
-    assert str(caught.value) == f"{path}:20: operations.issue.give: {said}"
+    assert text == f"{path}:20: operations.issue.give: {said}"
 
 
 def test_stored_policy_that_is_refused_now_gives_no_answer(tenant: Tenants, tmp_path: Path) -> None:

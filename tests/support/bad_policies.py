@@ -1,5 +1,21 @@
 """A valid policy, and edits of it that the loader must refuse, each with the expected message."""
 
+from pathlib import Path
+
+import pytest
+
+from grantpath.engine.policy.policy import load
+from grantpath.graph.errors import InvalidPolicy
+
+
+def refused(text: str, folder: Path) -> tuple[str, str]:
+    """Loads a policy that must be refused, from a file. Returns the path of the file and the message."""
+    path = folder / "policy.yaml"
+    path.write_text(text)
+    with pytest.raises(InvalidPolicy) as caught:
+        load(str(path))
+    return str(path), str(caught.value)
+
 
 # ---- bad policies
 

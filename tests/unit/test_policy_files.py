@@ -11,7 +11,7 @@ from grantpath.engine.policy.yaml_reader import parse_documents, read_documents
 from grantpath.graph.errors import InvalidPolicy
 
 from ..docs.policy_pages import SCHEMA, schema_text
-from ..support.bad_policies import BAD, GOOD
+from ..support.bad_policies import BAD, GOOD, refused
 from .test_builtin_policies import BUILT_IN_NAMES
 
 
@@ -50,11 +50,7 @@ def test_shipped_editor_schema_is_current() -> None:
 def test_bad_policy_is_refused_with_file_line_key_and_remedy(case: str, tmp_path: Path) -> None:
     old, new, line, key, remedy = BAD[case]
     assert GOOD.count(old) == 1
-    path = tmp_path / "mine.yaml"
-    path.write_text(GOOD.replace(old, new))
-    with pytest.raises(InvalidPolicy) as caught:
-        load(str(path))
-    text = str(caught.value)
+    path, text = refused(GOOD.replace(old, new), tmp_path)
     assert text.startswith(f"{path}:{line}: {key}: ")
     assert remedy in text
 

@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 from grantpath.engine.policy.policy import load, warnings
-from grantpath.graph.errors import Invalid, InvalidPolicy
+from grantpath.graph.errors import Invalid
+
+from ..support.bad_policies import refused
 
 GOOD = """policy: bi
 types:
@@ -149,19 +151,11 @@ MISTAKES = {
 }
 
 
-def text_of(text: str, folder: Path) -> tuple[str, str]:
-    path = folder / "bi.yaml"
-    path.write_text(text)
-    with pytest.raises(InvalidPolicy) as caught:
-        load(str(path))
-    return str(path), str(caught.value)
-
-
 @pytest.mark.parametrize("case", MISTAKES)
 def test_error_message_has_line_and_remedy(case: str, tmp_path: Path) -> None:
     old, new, line, message = MISTAKES[case]
     assert GOOD.count(old) == 1
-    path, text = text_of(GOOD.replace(old, new), tmp_path)
+    path, text = refused(GOOD.replace(old, new), tmp_path)
     assert text.startswith(f"{path}:{line}: ")
     assert message in text
 
