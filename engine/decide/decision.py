@@ -209,7 +209,7 @@ def _because(allowed: bool, evidence: Evidence) -> list[str]:
     if not facts:
         return [*acting, f"{subject} exists, and every user is allowed"]
     return acting + [
-        _reason(evaluation, fact, min(found[fact], default=subject)) + denied_itself(evaluation, fact, found)
+        _reason(evaluation, fact, next(iter(found[fact]), subject)) + denied_itself(evaluation, fact, found)
         for fact in facts
     ]
 
@@ -224,7 +224,7 @@ def denied_itself(evaluation: Evaluation, fact: Fact, found: FoundFacts) -> str:
     denial = own_denial(fact, evaluation.clauses, found)
     if denial is None:
         return ""
-    [privilege], by = denial.privileges, min(found[denial])
+    [privilege], by = denial.privileges, found[denial][0]
     return f" ({privilege} itself is denied to {by} on {evaluation.entity(denial)}; only what it implies is granted)"
 
 

@@ -148,7 +148,7 @@ class _Planner:
         entity, at = self._evaluation.entity(fact), fact.place
         match fact.kind:
             case FactKind.DENY:
-                grantees = sorted(candidate.found[fact])
+                grantees = candidate.found[fact]
                 statements = [f"revoke deny {fact.privileges[0]} on {entity} from {by}" for by in grantees]
                 return self._plan(fact, statements, remedy_cost.REVOKE * len(statements))
             case FactKind.ALLOW:

@@ -30,7 +30,7 @@ def lack(evaluation: Evaluation, candidate: Candidate, step: RemedyStep) -> str:
     fact, entity, todo = step.fact, evaluation.entity(step.fact), "; ".join(step.statements)
     match fact.kind:
         case FactKind.DENY:
-            denied = ", ".join(sorted(candidate.found[fact]))
+            denied = ", ".join(candidate.found[fact])
             return f"DENY {fact.privileges[0]} on {entity} to {denied} wins: {todo}"
         case FactKind.ALLOW:
             [privilege], where = fact.privileges, f"{entity}{' or above' if step.inherited else ''}"
