@@ -97,6 +97,11 @@ class AsyncAuthorizer:
 
     open = staticmethod(_opened(_Inner.open))
 
+    @staticmethod
+    @wraps(Authorizer.drop_root)
+    async def drop_root(root: str, **named: Any) -> None:
+        await asyncio.to_thread(partial(Authorizer.drop_root, root, **named))
+
     def __init__(self, inner: Authorizer, store: AsyncStore) -> None:
         """Call `open` instead. Belongs to the running event loop; `inner` must use `store`."""
         self._inner = inner

@@ -15,15 +15,16 @@ from grantpath.engine.decide.request import ResolvedQuestion
 from grantpath.engine.explanation_verbs import ExplanationVerbs
 from grantpath.engine.inspection_verbs import InspectionVerbs
 from grantpath.engine.list_sources import ListSources
-from grantpath.engine.tenants import opening, registry
+from grantpath.engine.tenants import dropped_roots, opening, registry
 from grantpath.engine.tenants.asked import with_question
 from grantpath.engine.tenants.open_tenant import following
 from grantpath.graph import telemetry
 from grantpath.graph.credentials import Auth, Provider
 from grantpath.graph.embedded.connect import connection
-from grantpath.graph.errors import GrantpathError
+from grantpath.graph.errors import GrantpathError, InvalidInput
+from grantpath.graph.messages import short
 from grantpath.graph.statement import Check, Which, Who
-from grantpath.graph.store import STALL_LIMIT
+from grantpath.graph.store import STALL_LIMIT, Store
 
 if TYPE_CHECKING:
     from grantpath.engine.past_root import AsOf, PastRoot
@@ -52,6 +53,7 @@ class Authorizer(InspectionVerbs, ExplanationVerbs, ListSources):
         by: str | None = None,
         auth: Auth | Provider | None = None,
         ca: str | None = None,
+        database: str | None = None,
         follow_policy: bool | None = None,
         stall_limit: float = STALL_LIMIT,
         replica: bool | str | Path = False,
@@ -69,7 +71,8 @@ class Authorizer(InspectionVerbs, ExplanationVerbs, ListSources):
 
         `auth` is the login: (user, password), a neo4j.Auth, or a callable that returns one of these and is called
         again when the server refuses the last login or it expires. The default is NEO4J_USER and NEO4J_PASSWORD. `ca`
-        (default: NEO4J_CA) names the file of the certificates to trust for bolt+s:// and neo4j+s://.
+        (default: NEO4J_CA) names the file of the certificates to trust for bolt+s:// and neo4j+s://. `database`
+        (default: NEO4J_DATABASE, then neo4j) is for a server that has several databases.
 
         With `follow_policy` (the default if `policy` is not given) the authorizer continues with the new policy after a
         `grantpath policy upgrade`; otherwise it raises Inconsistent from then on.
@@ -84,8 +87,8 @@ class Authorizer(InspectionVerbs, ExplanationVerbs, ListSources):
 
         Raises Unknown, Invalid, InvalidInput, InvalidPolicy, Refused, Unavailable, ServerError.
         """
-        opening.check_opening(root, policy, uri, replica_memory, create, by)
-        store = cls.store_type(connection(uri, auth, ca), timeout, stall_limit)
+        opening.check_opening(root, policy, uri, replica_memory, create, by, database)
+        store = cls.store_type(connection(uri, auth, ca, database=database), timeout, stall_limit)
         try:
             creation = registry.create if by is None else partial(create_by, by=by)
             tenant, model, reference = opening.open_root(store, root, policy, may_create=create, create=creation)
@@ -101,6 +104,35 @@ class Authorizer(InspectionVerbs, ExplanationVerbs, ListSources):
         if policy is None if follow_policy is None else follow_policy:
             opened.follow()
         return opened
+
+    @classmethod
+    def drop_root(
+        cls,
+        root: str,
+        *,
+        confirm: str,
+        uri: str | None = None,
+        timeout: float = 10.0,
+        auth: Auth | Provider | None = None,
+        ca: str | None = None,
+        database: str | None = None,
+    ) -> None:
+        """Removes a root with everything in it, including its history. This cannot be undone: dump it first.
+
+        `root` is the whole name, e.g. metalake:ml, and `confirm` must be the same name. The other arguments are those
+        of `open`. `grantpath roots --dropped` lists the removed roots.
+
+        Raises InvalidInput if `confirm` is another name, Unknown if the root does not exist, Inconsistent if another
+        caller is writing to it, Unavailable, ServerError.
+        """
+        opening.check_opening(root, None, uri, database=database)
+        if confirm != root:
+            raise InvalidInput(f"confirm= must be the name of the root to drop, {short(root)}; nothing is dropped")
+        store = Store(connection(uri, auth, ca, database=database), timeout)
+        try:
+            dropped_roots.drop_existing(store, registry.canonical_name(root))
+        finally:
+            store.close()
 
     @following
     def check(

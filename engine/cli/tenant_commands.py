@@ -21,7 +21,6 @@ from grantpath.engine.cli.context import (
 )
 from grantpath.engine.cli.output import WIDE, counting, emit, out, reporting, styled
 from grantpath.engine.transfer.table_formats import Format
-from grantpath.graph.errors import Unknown
 from grantpath.graph.messages import printable
 
 if TYPE_CHECKING:
@@ -149,9 +148,7 @@ def drop(session: CommandContext, name: Name, yes: Yes = False, by: Operator = N
             _report_drop(session, name, dict.fromkeys(SIZES, 0), ": removed what an interrupted drop had left")
             return
         if root is None:
-            known = tenants.names(store)
-            there = f"the roots are {', '.join(known)}" if known else "there are no roots"
-            raise Unknown(f"the root {name} does not exist: {there}; write its whole name, such as metalake:ml")
+            raise dropped_roots.unknown(store, name)
         if not yes:
             confirm_drop(name, _holds(root))
         with reporting(f"dropping {printable(name)}"):

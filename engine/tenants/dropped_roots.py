@@ -5,6 +5,8 @@ from datetime import datetime
 
 from grantpath.engine.tenants import registry
 from grantpath.engine.tenants.stored_policy import kept_policy
+from grantpath.graph.errors import Unknown
+from grantpath.graph.messages import short
 from grantpath.graph.queries import load_query
 from grantpath.graph.store import Store
 
@@ -37,6 +39,22 @@ def drop(store: Store, tenant: str, by: str | None) -> None:
             by = model.operator(by, model.root(tenant))
         load_query("note_dropped_tenant").run(store.execute, root=tenant, by=by)
     registry.remove(store, tenant)
+
+
+def drop_existing(store: Store, tenant: str) -> None:
+    """Like `drop`, without an operator, but raises Unknown for a root of which nothing is there."""
+    if registry.find(store, tenant) is not None:
+        drop(store, tenant, None)
+    elif not registry.sweep(store, tenant):
+        raise unknown(store, tenant)
+
+
+def unknown(store: Store, name: str) -> Unknown:
+    """The error for a root that cannot be dropped because it does not exist."""
+    known = registry.names(store)
+    there = f"the roots are {', '.join(known)}" if known else "there are no roots"
+    text = f"the root {short(name)} does not exist: {there}; write its whole name, such as metalake:ml"
+    return Unknown(text, code="root_unknown")
 
 
 def listed(store: Store) -> list[DroppedRoot]:

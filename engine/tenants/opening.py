@@ -18,15 +18,23 @@ DEFAULT_POLICY = "lakehouse"
 
 
 def check_opening(
-    root: str, policy: str | None, uri: str | None, replica_memory: int | None, create: bool, by: str | None
+    root: str,
+    policy: str | None,
+    uri: str | None,
+    replica_memory: int | None = None,
+    create: bool = False,
+    by: str | None = None,
+    database: str | None = None,
 ) -> None:
     """Raises InvalidInput if an argument is not valid."""
     if by is not None and not create:
         raise InvalidInput("by= names the user who creates the root; pass create=True, too, or omit it")
     need_text("root", root)
-    for what, text in (("policy", policy), ("uri", uri)):
+    for what, text in (("policy", policy), ("uri", uri), ("database", database)):
         if text is not None:
             need_text(what, text)
+    if database == "":
+        raise InvalidInput("database is empty; name one, or omit it")
     need_limit("replica_memory", replica_memory)
 
 

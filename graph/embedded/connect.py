@@ -26,8 +26,9 @@ def connection(
     auth: Auth | Provider | None = None,
     ca: str | None = None,
     progress: ReportLine | None = None,
+    database: str | None = None,
 ) -> Connection:
-    """The server at `uri`, else at NEO4J_URI, and its database NEO4J_DATABASE, else neo4j.
+    """The server at `uri`, else at NEO4J_URI, and its `database`, else NEO4J_DATABASE, else neo4j.
 
     The login is `auth`, else the user NEO4J_USER (or NEO4J_USERNAME, else neo4j) with the password NEO4J_PASSWORD (or
     the content of the file NEO4J_PASSWORD_FILE).
@@ -49,7 +50,8 @@ def connection(
         found = _from_environment(address) if address else _login(_up(progress))
     if ca is None and is_verified(found.uri):
         ca = os.environ.get("NEO4J_CA") or None
-    database = os.environ.get("NEO4J_DATABASE") if address else None
+    if database is None and address:
+        database = os.environ.get("NEO4J_DATABASE")
     return replace(found, ca=ca, database=database or DATABASE)
 
 

@@ -1,12 +1,13 @@
 """Dropped roots leave nothing behind, and can be created again."""
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from grantpath.engine import Unknown
+from grantpath.engine import AsyncAuthorizer, Authorizer, InvalidInput, Unknown
 from grantpath.engine.policy.schema import BUILT_IN
 from grantpath.engine.tenants import lifecycle, registry
 from grantpath.engine.transfer import importer
@@ -29,6 +30,29 @@ MANY = 60_000  # members, more than are removed at once
 
 
 # ---- roots -----------------------------------------------------------------------------------------------------------
+def test_python_drops_a_root_after_its_name_is_confirmed(store: Store) -> None:
+    name = "metalake:python_drops"
+    for on_loop in (False, True):
+        Authorizer.open(name, "gravitino", store.uri, create=True).close()
+
+        def drop(root: str, confirm: str, on_loop: bool = on_loop) -> None:
+            if on_loop:
+                asyncio.run(AsyncAuthorizer.drop_root(root, confirm=confirm, uri=store.uri))
+            else:
+                Authorizer.drop_root(root, confirm=confirm, uri=store.uri)
+
+        for other in ("python_drops", "metalake:python_drop", ""):
+            with pytest.raises(InvalidInput, match=f"confirm= must be the name of the root to drop, {name}"):
+                drop(name, other)
+        with pytest.raises(Unknown, match="write its whole name"):
+            drop("python_drops", "python_drops")
+        Authorizer.open(name, uri=store.uri).close()
+        drop(name, name)
+        assert registry.find(store, name) is None
+        with pytest.raises(Unknown, match=f"the root {name} does not exist"):
+            drop(name, name)
+
+
 def test_dropped_root_can_be_created_again(tenant: Tenants) -> None:
     auth = tenant(given=FACTS)
     registry.remove(auth.store, auth.tenant)
