@@ -10,11 +10,32 @@ from grantpath.engine.transfer.import_plan import ImportDelta, Plan, Removals
 from grantpath.engine.transfer.recorded_delta import recorded
 from grantpath.engine.transfer.reference_numbers import ABSENT
 from grantpath.engine.transfer.rows import Edges, Links
-from grantpath.engine.transfer.tables import Ints
+from grantpath.engine.transfer.tables import Ints, Problems
+from grantpath.graph.errors import InvalidInput
 
 
 class ReplacingDeltaBuilder(DeltaBuilder):
     """The additions and removals of a replacement: only the root, the built-in subjects and the tables remain."""
+
+    def check(self, problems: Problems) -> None:
+        super().check(problems)
+        problems.raise_any()
+        self._keep_an_owner()
+
+    def _keep_an_owner(self) -> None:
+        """Raises InvalidInput if the root has an owner now, and would have none afterwards: a drop of the owner is
+        refused, too."""
+        root, owns = self.names.root, self._rows.label("OWNS")
+        old = self._old_edges(np.empty(0, dtype=np.int64))
+        owners = old[(old[:, 1] == root) & (old[:, 2] == owns), 0].tolist()
+        after: list[Links | Edges] = [*self._rows.links, self._presets()]
+        kept = any(((links.end == root) & (links.label == owns)).any() for links in after)
+        if owners and not kept:
+            texts = self.names.texts
+            raise InvalidInput(
+                f"nothing is loaded: {texts[owners[0]]} owns {texts[root]}, and the tables have no owner of it, but "
+                "the root must keep an owner; list it in owners"
+            )
 
     def _read_known(self) -> Iterator[tuple[int, int, bool]]:
         self._all: Ints | None = None

@@ -50,7 +50,8 @@ def auth(tenant: Tenants) -> Authorizer:
 
 # ---- the chain -----------------------------------------------------------------------------------------------------
 def test_every_kind_of_entry_is_chained_and_returns_its_hash(auth: Authorizer, tmp_path: Path) -> None:
-    (tmp_path / "subjects.csv").write_text("ref\nuser:dan\n")
+    (tmp_path / "subjects.csv").write_text("ref\nuser:ann\nuser:dan\n")
+    (tmp_path / "owners.csv").write_text("object,owner\nmetalake:ml,user:ann\n")
     loaded = importer.load(auth, tmp_path, by="user:ann")
     replaced = importer.load(auth, tmp_path, replace=True, consent=True)
     edited = policy.load("gravitino").file.model_copy(update={"title": "Edited"})

@@ -85,6 +85,7 @@ def test_dump_contains_the_list(auth: Authorizer, tenant: Tenants, tmp_path: Pat
 
 def test_replacing_load_removes_a_name_from_the_list(auth: Authorizer, tmp_path: Path) -> None:
     (tmp_path / "subjects.csv").write_text("ref\nuser:root\nuser:dev\nrole:r\n")
+    (tmp_path / "owners.csv").write_text(f"object,owner\n{auth.root},user:root\n")
     load(auth, tmp_path, replace=True, consent=True)
     assert names_itself(auth) == []
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from grantpath.engine import Authorizer, InvalidInput
+from grantpath.engine import Authorizer, Invalid, InvalidInput
 from grantpath.engine.tenants import registry
 from grantpath.engine.transfer import importer
 from grantpath.engine.transfer.exporter import dump
@@ -108,6 +108,21 @@ def test_replacement_without_a_table_file_needs_consent(tenant: Tenants, tmp_pat
         importer.load(auth, folder, replace=True)
     (folder / "grants.csv").write_text("effect,privilege,object,subject\n")
     assert importer.load(auth, folder, replace=True).removed == 1
+
+
+def test_replacement_keeps_an_owner_of_the_root(tenant: Tenants, tmp_path: Path) -> None:
+    auth = tenant(given=["add user:ann", "add user:bob"])
+    folder = write(tmp_path, {"subjects": [["user:bob"]], "owners": []})
+    auth.change(f"owner user:ann of {auth.root}")
+    for dry_run in (True, False):
+        with pytest.raises(InvalidInput, match=rf"user:ann owns {auth.root}, .*must keep an owner.*list it in owners"):
+            importer.load(auth, folder, replace=True, dry_run=dry_run, consent=True)
+    assert auth.show("user:ann")
+    write(folder, {"owners": [[auth.root.text, "user:bob"]]})
+    importer.load(auth, folder, replace=True, consent=True)
+    assert auth.show(auth.root.text).owner == "user:bob"
+    with pytest.raises(Invalid, match="must keep an owner"):
+        auth.change("drop user:bob")
 
 
 def test_edges_removed_with_an_entity_count(tenant: Tenants, tmp_path: Path) -> None:
