@@ -27,9 +27,11 @@ CALL () {
     // 2 what is granted where: grants on the places, and their owners
     UNWIND $places AS place
     MATCH (object:Entity {root: $root, ref: place.ref})
+    OPTIONAL MATCH (inner:Entity {root: $root, ref: place.of})
+    // the path up to the place, once for each place: the planner could search it down from the place, for each grant
+    WITH *, head([tree = (inner)-[:CHILD_OF*0..]->(above) WHERE above = object | tree]) AS tree
     MATCH granted = (principal)-[grant:ALLOW|DENY|OWNS]->(object)
     WHERE principal IN principals AND type(grant) + ' ' + coalesce(grant.privilege + ' ', '') + place.at IN $facts
-    OPTIONAL MATCH tree = (:Entity {root: $root, ref: place.of})-[:CHILD_OF*0..]->(object)
     RETURN type(grant) + ' ' + coalesce(grant.privilege + ' ', '') + place.at AS fact, principal, grant, granted, tree,
       false AS below
   UNION ALL

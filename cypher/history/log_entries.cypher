@@ -1,9 +1,9 @@
 // log_entries.cypher: entries of a log with all their properties, oldest first, in pages. For verifying its chain.
 // $root   STRING   'metalake:ml'
 // $after  INTEGER  0, only later revisions
-// $node   INTEGER  -1, or the database id of the last entry that was read: other entries can also have the revision $after
+// $node   INTEGER  -1, or the number in the database of the last entry that was read: other entries can also have the revision $after
 // $limit  INTEGER  5000, the maximum number of entries
-// Returns one row: entries LIST OF MAP (node INTEGER, the id in the database; entry MAP, its properties), chain STRING (the
+// Returns one row: entries LIST OF MAP (node INTEGER, its number: the end of elementId(); entry MAP, its properties), chain STRING (the
 // name of the log's chain: log_tail.cypher), made STRING (the root's creation id), revision, begun, revision_after, begun_after
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', after: 0, node: -1, limit: 20}
@@ -11,10 +11,11 @@ MATCH (before:Revision {root: $root})
 WITH before.revision AS revision, before.begun AS begun, before.made AS made,
   coalesce(before.chain, before.root + ' ' + coalesce(before.made, '')) AS chain
 CALL () {
-  MATCH (change:Change {root: $root})
-  WHERE change.revision >= $after AND (change.revision > $after OR id(change) > $node)
-  WITH change ORDER BY change.revision, id(change) LIMIT toInteger($limit)
-  RETURN collect({node: id(change), entry: properties(change)}) AS entries
+  MATCH (change:Change {root: $root}) WHERE change.revision >= $after
+  WITH change, toInteger(substring(elementId(change), 39)) AS node // an elementId() ends in a number
+  WHERE change.revision > $after OR node > $node
+  WITH change, node ORDER BY change.revision, node LIMIT toInteger($limit)
+  RETURN collect({node: node, entry: properties(change)}) AS entries
 }
 MATCH (after:Revision {root: $root})
 RETURN entries, chain, made, revision, begun, after.revision AS revision_after, after.begun AS begun_after

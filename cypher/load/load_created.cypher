@@ -11,9 +11,10 @@ MATCH (lane:LoadLane {root: $root, number: $lane})
 SET lane.locked = true // no other caller can take the load over now, because that locks all lanes
 WITH lane
 MATCH (mark:Revision {root: $root}) WHERE mark.loading = $load
-CALL () {
+WITH left(elementId(mark), 39) AS start // before the number of a node in its elementId()
+CALL (start) {
   UNWIND $nodes AS node
-  MATCH (name:Entity {root: $root}) WHERE id(name) = node
+  MATCH (name:Entity {root: $root}) WHERE elementId(name) = start + node
   SET name.exists = null
   RETURN count(*) AS written
 }

@@ -17,12 +17,13 @@ MATCH (lane:LoadLane {root: $root, number: $lane})
 SET lane.locked = true // no other caller can take the load over now, because that locks all lanes
 WITH lane
 MATCH (mark:Revision {root: $root}) WHERE mark.loading = $load
-CALL () {
+WITH left(elementId(mark), 39) AS node // before the number of a node in its elementId()
+CALL (node) {
   UNWIND range(0, size($refs) - 1) AS at
-  OPTIONAL MATCH (parent) WHERE id(parent) = $parents[at]
+  OPTIONAL MATCH (parent) WHERE elementId(parent) = node + $parents[at]
   CREATE (entity:Entity:$($labels) {root: $root, ref: $refs[at], type: $type, name: $names[at], exists: $exists})
   FOREACH (above IN CASE WHEN parent IS NULL THEN [] ELSE [parent] END | CREATE (entity)-[:CHILD_OF]->(above))
-  RETURN collect(at) AS entities, collect(id(entity)) AS nodes
+  RETURN collect(at) AS entities, collect(toInteger(substring(elementId(entity), 39))) AS nodes
 }
 CREATE (:LoadedBatch {root: $root, number: $number, nodes: nodes})
 RETURN entities, nodes

@@ -6,4 +6,4 @@
 // :params {root: 'metalake:ml'}
 MATCH (entity:Entity {root: $root})
 WHERE entity.ref >= '' // always true, so that the index on (root, ref) is used
-RETURN entity.ref AS ref, id(entity) AS node, coalesce(entity.exists, true) AS created
+RETURN entity.ref AS ref, toInteger(substring(elementId(entity), 39)) AS node, coalesce(entity.exists, true) AS created

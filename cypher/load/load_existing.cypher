@@ -8,4 +8,4 @@
 UNWIND $refs AS ref
 MATCH (entity:Entity {root: $root, ref: ref})
 OPTIONAL MATCH (owner:Subject)-[:OWNS]->(entity)
-RETURN ref, id(entity) AS node, coalesce(entity.exists, true) AS created, owner.ref AS owner
+RETURN ref, toInteger(substring(elementId(entity), 39)) AS node, coalesce(entity.exists, true) AS created, owner.ref AS owner

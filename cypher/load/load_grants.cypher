@@ -15,26 +15,27 @@ MATCH (lane:LoadLane {root: $root, number: $lane})
 SET lane.locked = true // no other caller can take the load over now, because that locks all lanes
 WITH lane
 MATCH (mark:Revision {root: $root}) WHERE mark.loading = $load
-CALL () {
+WITH left(elementId(mark), 39) AS node // before the number of a node in its elementId()
+CALL (node) {
   UNWIND range(0, size($allow.starts) - 1) AS at
-  MATCH (subject:Subject) WHERE id(subject) = $allow.starts[at]
-  MATCH (object:Securable) WHERE id(object) = $allow.ends[at]
+  MATCH (subject:Subject) WHERE elementId(subject) = node + $allow.starts[at]
+  MATCH (object:Securable) WHERE elementId(object) = node + $allow.ends[at]
   CREATE (subject)-[edge:ALLOW {privilege: $privileges[$allow.privileges[at]]}]->(object)
-  RETURN collect(id(edge)) AS allowed
+  RETURN collect(toInteger(substring(elementId(edge), 39))) AS allowed
 }
-CALL () {
+CALL (node) {
   UNWIND range(0, size($deny.starts) - 1) AS at
-  MATCH (subject:Subject) WHERE id(subject) = $deny.starts[at]
-  MATCH (object:Securable) WHERE id(object) = $deny.ends[at]
+  MATCH (subject:Subject) WHERE elementId(subject) = node + $deny.starts[at]
+  MATCH (object:Securable) WHERE elementId(object) = node + $deny.ends[at]
   CREATE (subject)-[edge:DENY {privilege: $privileges[$deny.privileges[at]]}]->(object)
-  RETURN collect(id(edge)) AS denied
+  RETURN collect(toInteger(substring(elementId(edge), 39))) AS denied
 }
-CALL () {
+CALL (node) {
   UNWIND range(0, size($owns.starts) - 1) AS at
-  MATCH (owner:Subject) WHERE id(owner) = $owns.starts[at]
-  MATCH (object:Securable) WHERE id(object) = $owns.ends[at]
+  MATCH (owner:Subject) WHERE elementId(owner) = node + $owns.starts[at]
+  MATCH (object:Securable) WHERE elementId(object) = node + $owns.ends[at]
   CREATE (owner)-[edge:OWNS]->(object)
-  RETURN collect(id(edge)) AS owned
+  RETURN collect(toInteger(substring(elementId(edge), 39))) AS owned
 }
 CREATE (:LoadedBatch {root: $root, number: $number, edges: allowed + denied + owned})
 RETURN size(allowed) + size(denied) + size(owned) AS written

@@ -12,19 +12,20 @@ MATCH (lane:LoadLane {root: $root, number: $lane})
 SET lane.locked = true // no other caller can take the load over now, because that locks all lanes
 WITH lane
 MATCH (mark:Revision {root: $root}) WHERE mark.loading = $load
-CALL () {
+WITH left(elementId(mark), 39) AS node // before the number of a node in its elementId()
+CALL (node) {
   UNWIND range(0, size($groups.starts) - 1) AS at
-  MATCH (member:Subject) WHERE id(member) = $groups.starts[at]
-  MATCH (group:Subject) WHERE id(group) = $groups.ends[at]
+  MATCH (member:Subject) WHERE elementId(member) = node + $groups.starts[at]
+  MATCH (group:Subject) WHERE elementId(group) = node + $groups.ends[at]
   CREATE (member)-[edge:MEMBER_OF]->(group)
-  RETURN collect(id(edge)) AS members
+  RETURN collect(toInteger(substring(elementId(edge), 39))) AS members
 }
-CALL () {
+CALL (node) {
   UNWIND range(0, size($roles.starts) - 1) AS at
-  MATCH (holder:Subject) WHERE id(holder) = $roles.starts[at]
-  MATCH (role:Role) WHERE id(role) = $roles.ends[at]
+  MATCH (holder:Subject) WHERE elementId(holder) = node + $roles.starts[at]
+  MATCH (role:Role) WHERE elementId(role) = node + $roles.ends[at]
   CREATE (holder)-[edge:HAS_ROLE]->(role)
-  RETURN collect(id(edge)) AS holders
+  RETURN collect(toInteger(substring(elementId(edge), 39))) AS holders
 }
 CREATE (:LoadedBatch {root: $root, number: $number, edges: members + holders})
 RETURN size(members) + size(holders) AS written

@@ -18,25 +18,25 @@ CALL () {
   UNWIND $history AS row
   CREATE (change:Change {root: $root})
   SET change += row
-  RETURN collect(id(change)) AS changes
+  RETURN collect(toInteger(substring(elementId(change), 39))) AS changes
 }
 CALL () {
   UNWIND $deltas AS row
   CREATE (delta:Delta {root: $root})
   SET delta += row
-  RETURN collect(id(delta)) AS parts
+  RETURN collect(toInteger(substring(elementId(delta), 39))) AS parts
 }
 CALL () {
   UNWIND $refusals AS row
   CREATE (refusal:Refusal {root: $root})
   SET refusal += row
-  RETURN collect(id(refusal)) AS refused
+  RETURN collect(toInteger(substring(elementId(refusal), 39))) AS refused
 }
 CALL () {
   UNWIND $requests AS row
   CREATE (request:Request {root: $root})
   SET request += row
-  RETURN collect(id(request)) AS requested
+  RETURN collect(toInteger(substring(elementId(request), 39))) AS requested
 }
 CREATE (:LoadedBatch {root: $root, number: $number, nodes: changes + parts + refused + requested})
 RETURN size(changes) + size(parts) + size(refused) + size(requested) AS written

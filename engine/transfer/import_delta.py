@@ -78,7 +78,7 @@ class DeltaBuilder:
         labels = {label: at for at, label in enumerate(self._rows.labels)}
         found = []
         for at in range(0, len(nodes), BATCH):
-            for row in self._ask("load_edges", nodes=nodes[at : at + BATCH].tolist()):
+            for row in self._ask("load_edges", root=self._tenant, nodes=nodes[at : at + BATCH].tolist()):
                 start = number[row["node"]]
                 for label, end, edge in zip(row["labels"], row["ends"], row["edges"], strict=True):
                     if end in number:

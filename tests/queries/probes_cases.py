@@ -37,9 +37,11 @@ CALL () { UNWIND $edges AS row
 CALL () { UNWIND $nodes AS row CREATE (made:$(row.label)) SET made = row.properties }
 """
 STATE = """CALL () { MATCH (node)
-  RETURN collect({id: id(node), labels: labels(node), properties: properties(node)}) AS nodes }
+  WITH node, toInteger(substring(elementId(node), 39)) AS id
+  RETURN collect({id: id, labels: labels(node), properties: properties(node)}) AS nodes }
 CALL () { MATCH (start)-[edge]->(end)
-  RETURN collect({id: id(edge), start: id(start), end: id(end), type: type(edge), name: edge.privilege}) AS edges }
+  WITH edge, [each IN [elementId(edge), elementId(start), elementId(end)] | toInteger(substring(each, 39))] AS ids
+  RETURN collect({id: ids[0], start: ids[1], end: ids[2], type: type(edge), name: edge.privilege}) AS edges }
 RETURN nodes, edges"""
 
 

@@ -18,11 +18,13 @@ from grantpath.engine.decide.list_query import list_query
 from grantpath.engine.decide.request import resolve
 from grantpath.engine.transfer import importer
 from grantpath.graph.connection import Connection
+from grantpath.graph.embedded import home
 from grantpath.graph.statement import Which
 
 from ..conftest import Tenants
 from ..support import closing_lines
 from ..support.many_paths import write
+from ..support.own_server import own_server
 from ..support.sizes import size
 
 pytestmark = pytest.mark.trust
@@ -148,6 +150,60 @@ def test_rows_of_objects_do_not_have_the_groups(pair: list[Authorizer], work: Wo
     name, parameters = list_query(pair[1].policy, pair[1].root, resolve(pair[1].policy, pair[1].root, words))
     given = {"root": pair[1].tenant, **parameters, "after": "", "limit": TABLES}
     assert work.memory(cypher.load(name).text, given) < 5e6  # each of 2,000 rows with 300 groups: 40 MB
+
+
+# What the planner has counted when it plans: by type of an edge, how many start at each node of another root, and at
+# how many nodes they end. A plan stays while a root grows, and the counts are those of all roots of a server.
+COUNTED: dict[str, dict[str, tuple[int, int]]] = {
+    "little": {},
+    "members": {"MEMBER_OF": (5, 100), "HAS_ROLE": (5, 100)},
+    "grants": {"ALLOW": (10, 5_000)},
+    "grants on one place": {"ALLOW": (10, 1)},
+    "everything": {
+        "MEMBER_OF": (2, 100),
+        "HAS_ROLE": (2, 100),
+        "CHILD_OF": (1, 10),
+        "ALLOW": (5, 500),
+        "DENY": (1, 50),
+    },
+}
+OTHER_ROOT = """
+UNWIND range(1, 5000) AS number
+CREATE (node:Entity:Subject:Securable {root: 'metalake:other', ref: 'table:' + number, type: 'table'})
+WITH collect(node) AS nodes
+UNWIND $edges AS edge
+UNWIND range(0, edge.each * size(nodes) - 1) AS at
+WITH edge, nodes[at % size(nodes)] AS start, nodes[at * 7 % edge.ends] AS end
+CREATE (start)-[:$(edge.type) {privilege: 'SELECT_TABLE'}]->(end)"""
+REMOVE = "MATCH (node) CALL (node) { DETACH DELETE node } IN TRANSACTIONS OF 1000 ROWS"
+MOST = 20  # db hits and rows of a query for each fact of a root
+
+
+@pytest.mark.slow
+@pytest.mark.crash
+def test_no_plan_depends_on_what_was_there_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(home, "SETTINGS", home.SETTINGS + "dbms.cypher.min_replan_interval=1h\n")  # plans are kept
+    facts = LARGE * (2 + len(PRIVILEGES)) + TABLES
+    found: dict[tuple[str, str, str], float] = {}
+    with own_server(tmp_path / "server") as mine:
+        login = (mine.connection.user, mine.connection.password)
+        with neo4j.GraphDatabase.driver(mine.connection.uri, auth=login, notifications_min_severity="OFF") as driver:
+            for counted, kinds in COUNTED.items():
+                tiny = build(mine.tenant("metalake:tiny", "lakehouse", 60.0), tmp_path / counted / "tiny", 1, 10)
+                edges = [{"type": kind, "each": each, "ends": ends} for kind, (each, ends) in kinds.items()]
+                driver.execute_query(OTHER_ROOT if edges else "RETURN $edges", edges=edges)
+                driver.execute_query("CALL db.clearQueryCaches()")
+                for ask in verbs(tiny).values():
+                    Work(driver).sent(ask, monkeypatch)
+                large = build(mine.tenant("metalake:ml", "lakehouse", 60.0), tmp_path / counted / "ml", LARGE, TABLES)
+                for verb, ask in verbs(large).items():
+                    for name, work in Work(driver).sent(ask, monkeypatch).items():
+                        found[counted, verb, name] = work / facts
+                tiny.store.close()
+                large.store.close()
+                with driver.session() as session:
+                    session.run(REMOVE).consume()
+    assert {each: work for each, work in found.items() if work > MOST} == {}
 
 
 @pytest.mark.slow

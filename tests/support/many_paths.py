@@ -52,7 +52,7 @@ def tables() -> dict[str, Sequence[tuple[str, ...]]]:
 def write(folder: Path, **found: Sequence[tuple[str, ...]]) -> Path:
     """The tables as files."""
     columns = {"subjects": "ref", "objects": "ref", "members": "member of", "owners": "object owner"}
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     for name, rows in found.items():
         header = columns.get(name, "effect privilege object subject").split()
         with (folder / f"{name}.csv").open("w", newline="") as file:
