@@ -1,8 +1,8 @@
 """Writes graph/neo4j-*.lock, the list of jars that make one Neo4j Community server (for maintainers).
 
 It wants Maven.
-Use: python .ci/make_lock.py 5.26 5.26.30
-     python .ci/make_lock.py 2026 2026.08.1
+Use: python make_lock.py 5.26 5.26.30
+     python make_lock.py 2026 2026.08.1
 """
 
 import hashlib

@@ -155,8 +155,8 @@ def _compared(out: Path, estate: Path, asked: int) -> Figures:
     """Compares answers of the snapshot with those of plain Python, and measures the seconds of one list of each
     kind."""
     from grantpath.spark_sync import Snapshot, ask
-    from grantpath.spark_sync.bulk_questions import conditions, prepare
-    from grantpath.spark_sync.verification import allowed
+    from grantpath.spark_sync.bulk.bulk_questions import conditions, prepare
+    from grantpath.spark_sync.bulk.verification import allowed
 
     questions = [each for each in sample_questions(estate, asked * 10 // 9 + 9, SEED) if each[1] in ASKED][:asked]
     seconds = []

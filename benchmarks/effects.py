@@ -14,7 +14,7 @@ from figures import print_progress
 from generate import Size
 
 from grantpath.engine import Authorizer, Effects
-from grantpath.engine.facts.replica import Replica
+from grantpath.engine.facts.copy.replica import Replica
 from grantpath.engine.tenants import registry
 from grantpath.engine.transfer import importer
 

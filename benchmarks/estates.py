@@ -6,7 +6,7 @@ from pathlib import Path
 
 from generate import Size, generate
 
-from grantpath.graph.private_files import cache_folder
+from grantpath.graph.files.private_files import cache_folder
 
 SEED = 7
 ROOTS = {"gravitino": "bench", "lakehouse": "bench-nested"}  # by policy; lakehouse nests groups and roles

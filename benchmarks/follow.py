@@ -17,14 +17,14 @@ from figures import print_progress
 from generate import Size
 
 from grantpath.engine import Authorizer
-from grantpath.engine.facts.snapshot_reader import TABLES
+from grantpath.engine.facts.snapshot.snapshot_reader import TABLES
 from grantpath.engine.tenants import registry
 from grantpath.engine.transfer import importer
 from grantpath.graph.embedded.connect import connection
 from grantpath.spark_sync import mirror
-from grantpath.spark_sync.change_files import change_files
-from grantpath.spark_sync.follower import Followed, follow
-from grantpath.spark_sync.snapshot import Snapshot
+from grantpath.spark_sync.following.change_files import change_files
+from grantpath.spark_sync.following.follower import Followed, follow
+from grantpath.spark_sync.session.snapshot import Snapshot
 
 ROOT = "follow"
 BATCH = 500  # statements of the backlog in one transaction; each is a revision of its own

@@ -18,7 +18,7 @@ from generate import Size
 from questions import Question, sample_questions
 
 from grantpath.engine import Authorizer
-from grantpath.engine.facts.replica import Replica
+from grantpath.engine.facts.copy.replica import Replica
 from grantpath.engine.tenants import registry
 from grantpath.engine.transfer import importer
 

@@ -6,15 +6,15 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from grantpath.engine.advise.revocation import Revocation
+from grantpath.engine.answers.access_effects import Effects
+from grantpath.engine.answers.decision import Decision, Explanation
+from grantpath.engine.answers.listing import ReferencePage
 from grantpath.engine.change.audit_log import Logged, LogPage
 from grantpath.engine.change.change_plan import ChangePlan
 from grantpath.engine.change.made import Change
-from grantpath.engine.decide.access_effects import Effects
-from grantpath.engine.decide.decision import Decision, Explanation
-from grantpath.engine.decide.listing import ReferencePage
-from grantpath.engine.decide.revocation import Revocation
 from grantpath.engine.inspection.models import Abilities, EntityPage, EntityView, GrantPage, MembershipPage
-from grantpath.engine.since import Since
+from grantpath.engine.past.since import Since
 from grantpath.graph.errors import CODES
 
 MODELS: tuple[type[BaseModel], ...] = (

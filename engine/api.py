@@ -4,15 +4,15 @@ asyncio, or need an extra."""
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from grantpath.engine.authorizer import Authorizer
+from grantpath.engine.advise.revocation import Revocation
+from grantpath.engine.answers.access_effects import AccessEffect, AccessShare, Effects
+from grantpath.engine.answers.decision import Decision, Explanation
+from grantpath.engine.answers.graph_path import GraphPath, PathEdge, PathNode
+from grantpath.engine.answers.listing import Listing, ReferencePage
+from grantpath.engine.authorizer.authorizer import Authorizer
 from grantpath.engine.change.audit_log import Log, Logged, LogPage
 from grantpath.engine.change.change_plan import ChangePlan
 from grantpath.engine.change.made import Change
-from grantpath.engine.decide.access_effects import AccessEffect, AccessShare, Effects
-from grantpath.engine.decide.decision import Decision, Explanation
-from grantpath.engine.decide.graph_path import GraphPath, PathEdge, PathNode
-from grantpath.engine.decide.listing import Listing, ReferencePage
-from grantpath.engine.decide.revocation import Revocation
 from grantpath.engine.inspection.models import (
     Abilities,
     Ability,
@@ -24,7 +24,7 @@ from grantpath.engine.inspection.models import (
     Membership,
     MembershipPage,
 )
-from grantpath.engine.since import Since
+from grantpath.engine.past.since import Since
 from grantpath.graph.errors import (
     Conflict,
     GrantpathError,
@@ -40,13 +40,13 @@ from grantpath.graph.errors import (
     Unknown,
     UnknownName,
 )
-from grantpath.graph.reference import reference
-from grantpath.graph.statement import Check, statement
+from grantpath.graph.language.reference import reference
+from grantpath.graph.language.statement import Check, statement
 
 if TYPE_CHECKING:
-    from grantpath.engine.async_authorizer import AsyncAuthorizer
-    from grantpath.engine.async_listing import AsyncListing
-    from grantpath.engine.past_root import PastRoot
+    from grantpath.engine.authorizer.async_authorizer import AsyncAuthorizer
+    from grantpath.engine.authorizer.async_listing import AsyncListing
+    from grantpath.engine.past.past_root import PastRoot
 
 __all__ = [
     "Abilities",
@@ -98,9 +98,9 @@ __all__ = [
 ]
 
 LATER = {
-    "AsyncAuthorizer": "grantpath.engine.async_authorizer",
-    "AsyncListing": "grantpath.engine.async_listing",
-    "PastRoot": "grantpath.engine.past_root",
+    "AsyncAuthorizer": "grantpath.engine.authorizer.async_authorizer",
+    "AsyncListing": "grantpath.engine.authorizer.async_listing",
+    "PastRoot": "grantpath.engine.past.past_root",
 }
 
 

@@ -1,6 +1,6 @@
 """Storage: the server, its connections, guarded reads and writes, and the texts of references and statements.
 
-Start at `store.py` for reading, and at `revision_guard.py` for writing.
+Start at `guard/store.py` for reading, and at `guard/revision_guard.py` for writing.
 """
 
 import logging

@@ -15,28 +15,28 @@ if __name__ != "grantpath.spark_sync":
 need_extra("spark", "Spark")
 
 if TYPE_CHECKING:
-    from grantpath.engine.facts.snapshot_questions import ask as ask
-    from grantpath.spark_sync.analyst_views import duckdb_views as duckdb_views
-    from grantpath.spark_sync.analyst_views import register as register
-    from grantpath.spark_sync.bulk_access import access as access
-    from grantpath.spark_sync.difference import diff as diff
-    from grantpath.spark_sync.graph_reader import mirror as mirror
-    from grantpath.spark_sync.report_page import report as report
-    from grantpath.spark_sync.snapshot import Snapshot as Snapshot
-    from grantpath.spark_sync.snapshot_export import export as export
-    from grantpath.spark_sync.verification import verify as verify
+    from grantpath.engine.facts.snapshot.snapshot_questions import ask as ask
+    from grantpath.spark_sync.bulk.bulk_access import access as access
+    from grantpath.spark_sync.bulk.difference import diff as diff
+    from grantpath.spark_sync.bulk.verification import verify as verify
+    from grantpath.spark_sync.mirroring.graph_reader import mirror as mirror
+    from grantpath.spark_sync.reporting.report_page import report as report
+    from grantpath.spark_sync.session.snapshot import Snapshot as Snapshot
+    from grantpath.spark_sync.tables.analyst_views import duckdb_views as duckdb_views
+    from grantpath.spark_sync.tables.analyst_views import register as register
+    from grantpath.spark_sync.tables.snapshot_export import export as export
 
 _HOMES = {
-    "Snapshot": "grantpath.spark_sync.snapshot",
-    "access": "grantpath.spark_sync.bulk_access",
-    "ask": "grantpath.engine.facts.snapshot_questions",
-    "diff": "grantpath.spark_sync.difference",
-    "duckdb_views": "grantpath.spark_sync.analyst_views",
-    "export": "grantpath.spark_sync.snapshot_export",
-    "mirror": "grantpath.spark_sync.graph_reader",
-    "register": "grantpath.spark_sync.analyst_views",
-    "report": "grantpath.spark_sync.report_page",
-    "verify": "grantpath.spark_sync.verification",
+    "Snapshot": "grantpath.spark_sync.session.snapshot",
+    "access": "grantpath.spark_sync.bulk.bulk_access",
+    "ask": "grantpath.engine.facts.snapshot.snapshot_questions",
+    "diff": "grantpath.spark_sync.bulk.difference",
+    "duckdb_views": "grantpath.spark_sync.tables.analyst_views",
+    "export": "grantpath.spark_sync.tables.snapshot_export",
+    "mirror": "grantpath.spark_sync.mirroring.graph_reader",
+    "register": "grantpath.spark_sync.tables.analyst_views",
+    "report": "grantpath.spark_sync.reporting.report_page",
+    "verify": "grantpath.spark_sync.bulk.verification",
 }
 __all__ = ["Snapshot", "access", "ask", "diff", "duckdb_views", "export", "mirror", "register", "report", "verify"]
 

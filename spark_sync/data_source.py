@@ -14,12 +14,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.dataset as pads
 
-from grantpath.engine.facts.snapshot_reader import CHANGES, TABLES, SnapshotReader
-from grantpath.graph.bounded_parquet import read_bounded, stream_bounded
+from grantpath.engine.facts.snapshot.snapshot_reader import CHANGES, TABLES, SnapshotReader
 from grantpath.graph.errors import InvalidInput, ServerError
+from grantpath.graph.files.bounded_parquet import read_bounded, stream_bounded
+from grantpath.graph.files.remote_path import AnyPath, path_at
 from grantpath.graph.messages import short
-from grantpath.graph.remote_path import AnyPath, path_at
-from grantpath.spark_sync.change_files import change_files, next_number
+from grantpath.spark_sync.following.change_files import change_files, next_number
 
 try:
     from pyspark.sql.datasource import (  # type: ignore[import-not-found]

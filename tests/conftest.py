@@ -14,11 +14,11 @@ from grantpath.engine import Authorizer
 from grantpath.engine.policy import policy
 from grantpath.engine.policy.schema import BUILT_IN
 from grantpath.engine.tenants import registry
-from grantpath.graph.connection import Connection
+from grantpath.graph.client.connection import Connection
 from grantpath.graph.embedded.connect import connection
 from grantpath.graph.embedded.home import JVM_OPTIONS, RELEASES, SETTINGS
 from grantpath.graph.embedded.server import up
-from grantpath.graph.store import Store
+from grantpath.graph.guard.store import Store
 
 from .support import closing_lines, shared_home, tiers
 

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from grantpath.graph.private_files import cache_folder
+from grantpath.graph.files.private_files import cache_folder
 from peers.interface import NotInstalled
 
 POM = (

@@ -17,8 +17,8 @@ from grantpath.engine.policy.policy import Policy
 from grantpath.engine.policy.statement_rules import ResolvedStatement
 from grantpath.engine.tenants import registry
 from grantpath.graph.errors import GrantpathError
-from grantpath.graph.queries import load_query
-from grantpath.graph.reference import Reference, type_of
+from grantpath.graph.guard.queries import load_query
+from grantpath.graph.language.reference import Reference, type_of
 
 AT_ONCE = 500  # rows in one query
 # In this order: removals first, and entities before the edges that need them.

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import field_serializer
 
-from grantpath.engine.decide.notebook import verdict_html
-from grantpath.engine.decide.tabular import Tabular, TypedColumn
+from grantpath.engine.answers.notebook import verdict_html
+from grantpath.engine.answers.tabular import Tabular, TypedColumn
 from grantpath.engine.tenants.one_revision import GuardedAsk
 from grantpath.engine.tenants.root_name import as_named_now
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.frozen import Frozen
-from grantpath.graph.inputs import need_number, need_text
-from grantpath.graph.reference import Reference
+from grantpath.graph.language.inputs import need_number, need_text
+from grantpath.graph.language.reference import Reference
 
 if TYPE_CHECKING:
     import pyarrow as pa

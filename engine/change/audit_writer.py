@@ -14,9 +14,9 @@ from grantpath.engine.change.log_chain import Tail
 from grantpath.engine.change.made import Change, MakeChange
 from grantpath.engine.change.precheck import PrecheckedWriting
 from grantpath.graph.errors import Refused, Unavailable
-from grantpath.graph.queries import load_query
-from grantpath.graph.store import Store
-from grantpath.graph.transaction import AskByName
+from grantpath.graph.guard.queries import load_query
+from grantpath.graph.guard.store import Store
+from grantpath.graph.guard.transaction import AskByName
 
 KEPT = 1_000  # refused attempts kept per actor and root; once there are a tenth more, the oldest are removed
 

@@ -5,17 +5,17 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
+from grantpath.engine.answers import request
+from grantpath.engine.answers.evaluation import Evaluation
+from grantpath.engine.answers.remedy import nearest
 from grantpath.engine.change.change_step import Actor, ChangeStep
-from grantpath.engine.decide import request
-from grantpath.engine.decide.evaluation import Evaluation
-from grantpath.engine.decide.remedy import nearest
 from grantpath.engine.policy.fact_plan import FactPlan
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.policy.statement_rules import ResolvedStatement
 from grantpath.graph.errors import Refused
+from grantpath.graph.guard.transaction import AskByName
+from grantpath.graph.language.reference import Reference
 from grantpath.graph.messages import indefinite, short
-from grantpath.graph.reference import Reference
-from grantpath.graph.transaction import AskByName
 
 AT_ONCE = 500  # checks in one query
 MANY = 10  # the smallest batch that checks the places above its objects first

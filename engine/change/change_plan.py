@@ -1,7 +1,7 @@
 """A change plan: what a change would do, with its effects on the access of all users."""
 
+from grantpath.engine.answers.access_effects import Effects
 from grantpath.engine.change.made import Change
-from grantpath.engine.decide.access_effects import Effects
 from grantpath.graph.frozen import Frozen
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from grantpath.engine.change.deltas import Delta
 from grantpath.engine.policy.statement_rules import ResolvedStatement
 from grantpath.graph.errors import GrantpathError
-from grantpath.graph.reference import Reference
+from grantpath.graph.language.reference import Reference
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import Any
 from grantpath.engine.change.deltas import BULK, Delta
 from grantpath.engine.tenants.one_revision import GuardedAsk
 from grantpath.engine.tenants.root_name import all_as_named_now
-from grantpath.graph.reference import Reference
+from grantpath.graph.language.reference import Reference
 
 SHORT = 1_000  # a delta with at most this many facts is stored on its :Change node
 PART = 10_000  # facts in one :Delta node

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from grantpath.engine.policy.policy import Policy
-from grantpath.graph.reference import type_of
-from grantpath.graph.transaction import AskByName
+from grantpath.graph.guard.transaction import AskByName
+from grantpath.graph.language.reference import type_of
 
 Scope = dict[str, Any]
 StoredFact = tuple[str, str, str, str]  # kind, privilege, subject, object; "" if the kind has no such part

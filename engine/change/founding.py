@@ -17,8 +17,8 @@ from grantpath.engine.tenants import registry
 from grantpath.engine.tenants.open_tenant import OpenTenant
 from grantpath.engine.tenants.stored_policy import kept_policy
 from grantpath.graph.errors import GrantpathError, Refused
-from grantpath.graph.reference import Reference
-from grantpath.graph.store import Store
+from grantpath.graph.guard.store import Store
+from grantpath.graph.language.reference import Reference
 
 
 def create_by(store: Store, tenant: str, policy: Policy, root: Reference, by: str) -> None:

@@ -10,11 +10,11 @@ from grantpath.engine.change.change_step import Actor, actor_names
 from grantpath.engine.change.made import Change, MakeChange
 from grantpath.engine.tenants.root_name import all_as_named_now, as_named_now
 from grantpath.graph.errors import Conflict, Invalid, InvalidInput
-from grantpath.graph.inputs import need_text
+from grantpath.graph.guard.queries import load_query
+from grantpath.graph.guard.transaction import QueryRunner, Writing
+from grantpath.graph.language.inputs import need_text
+from grantpath.graph.language.reference import Reference
 from grantpath.graph.messages import short
-from grantpath.graph.queries import load_query
-from grantpath.graph.reference import Reference
-from grantpath.graph.transaction import QueryRunner, Writing
 
 MAX_ID = 200
 

@@ -12,9 +12,9 @@ from grantpath.engine.change.deltas import Delta
 from grantpath.engine.change.idempotency import ask
 from grantpath.engine.tenants.open_tenant import OpenTenant
 from grantpath.graph.errors import InvalidInput
-from grantpath.graph.inputs import need_number
-from grantpath.graph.queries import load_query
-from grantpath.graph.transaction import Writing
+from grantpath.graph.guard.queries import load_query
+from grantpath.graph.guard.transaction import Writing
+from grantpath.graph.language.inputs import need_number
 
 AT_ONCE = 5_000
 

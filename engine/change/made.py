@@ -2,8 +2,8 @@
 
 from pydantic import Field
 
+from grantpath.engine.answers.notebook import verdict_html
 from grantpath.engine.change.change_step import Actor, actor_names
-from grantpath.engine.decide.notebook import verdict_html
 from grantpath.graph.frozen import Frozen
 
 

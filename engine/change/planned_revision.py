@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from grantpath.graph.errors import Conflict, InvalidInput
-from grantpath.graph.inputs import need_number
+from grantpath.graph.language.inputs import need_number
 from grantpath.graph.messages import short
 
 

@@ -9,9 +9,9 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
-from grantpath.graph.queries import load_query
-from grantpath.graph.store import Store
-from grantpath.graph.transaction import Row, Writing
+from grantpath.graph.guard.queries import load_query
+from grantpath.graph.guard.store import Store
+from grantpath.graph.guard.transaction import Row, Writing
 
 # log entries; writing at most this many is so fast that the begin mark, which blocks readers, is sent before the write
 SHORT = 10

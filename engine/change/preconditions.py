@@ -4,14 +4,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from grantpath.engine.decide.request import in_order, numbered
+from grantpath.engine.answers.request import in_order, numbered
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.policy.statement_rules import ResolvedStatement
 from grantpath.engine.tenants.registry import dropped
 from grantpath.graph.errors import Conflict, Invalid, Unknown
-from grantpath.graph.queries import load_query
-from grantpath.graph.reference import Reference
-from grantpath.graph.transaction import QueryRunner
+from grantpath.graph.guard.queries import load_query
+from grantpath.graph.guard.transaction import QueryRunner
+from grantpath.graph.language.reference import Reference
 
 
 @dataclass

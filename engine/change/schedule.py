@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.policy.statement_rules import ResolvedStatement
-from grantpath.graph.reference import Reference
+from grantpath.graph.language.reference import Reference
 
 ResourceKey = str
 ACTOR: ResourceKey = "actor"

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
+from grantpath.engine.answers.batches import need_list, one_of
+from grantpath.engine.answers.request import active_role
 from grantpath.engine.change.apply import BatchApplier
 from grantpath.engine.change.audit_writer import record, refuse
 from grantpath.engine.change.change_step import NOTHING_KEPT, Actor, ChangeStep
@@ -14,18 +16,16 @@ from grantpath.engine.change.idempotency import Request, first_id, is_made
 from grantpath.engine.change.made import Change
 from grantpath.engine.change.planned_revision import Planned
 from grantpath.engine.change.precheck import Precheck, PrecheckedWriting
-from grantpath.engine.decide.batches import need_list, one_of
-from grantpath.engine.decide.request import active_role
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.policy.statement_rules import ResolvedStatement, Rules, canonical_statement
 from grantpath.engine.tenants.opening import check_policy
 from grantpath.engine.tenants.registry import suggesting
 from grantpath.graph.errors import GrantpathError, Inconsistent, Invalid, InvalidInput, Refused, Unavailable, Unknown
+from grantpath.graph.guard.store import Store
+from grantpath.graph.guard.transaction import Writing
+from grantpath.graph.language.reference import Reference
+from grantpath.graph.language.statement import Statement, parse_statement
 from grantpath.graph.messages import short
-from grantpath.graph.reference import Reference
-from grantpath.graph.statement import Statement, parse_statement
-from grantpath.graph.store import Store
-from grantpath.graph.transaction import Writing
 
 ANY_STATE = Planned()
 PRECHECKS = 12  # attempts to read one state without the lock, while other writers commit

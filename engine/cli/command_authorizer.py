@@ -7,7 +7,7 @@ from functools import partial
 from types import TracebackType
 from typing import Any
 
-from grantpath.engine.authorizer import Authorizer
+from grantpath.engine.authorizer.authorizer import Authorizer
 from grantpath.engine.change.founding import create_by
 from grantpath.engine.cli.context import CommandContext
 from grantpath.engine.cli.output import note
@@ -15,9 +15,9 @@ from grantpath.engine.policy import policy as policies
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.tenants import opening, registry
 from grantpath.graph.errors import GrantpathError, Unknown
-from grantpath.graph.near_names import nearest
-from grantpath.graph.reference import Reference
-from grantpath.graph.store import Store
+from grantpath.graph.guard.store import Store
+from grantpath.graph.language.near_names import nearest
+from grantpath.graph.language.reference import Reference
 
 Creation = Callable[[Store, str, Policy, Reference], object]
 SHOWN = 20  # the number of roots that a message lists

@@ -9,10 +9,10 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from grantpath.engine.cli.settings import CONFIG, LOGIN, PROFILE, VARIABLES
-from grantpath.graph.address import need_address
+from grantpath.graph.client.address import need_address
 from grantpath.graph.errors import GrantpathError, InvalidInput
-from grantpath.graph.inputs import need_not_named_pipe, need_seconds
-from grantpath.graph.near_names import nearest
+from grantpath.graph.language.inputs import need_not_named_pipe, need_seconds
+from grantpath.graph.language.near_names import nearest
 
 DEFAULT = "default"
 PATHS = ("password_file", "ca", "home", "cache")

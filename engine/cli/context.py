@@ -14,16 +14,16 @@ from typer.core import TyperCommand, TyperGroup
 from grantpath.engine.cli.output import WIDE, quietly, starting
 from grantpath.engine.cli.settings import Setting, applied
 from grantpath.graph.errors import InvalidInput
-from grantpath.graph.inputs import need_seconds
+from grantpath.graph.language.inputs import need_seconds
 from grantpath.graph.messages import read_printed
 
 # A command imports its part of the engine when it runs: `--help` would be slow otherwise.
 if TYPE_CHECKING:
-    from grantpath.engine.authorizer import Authorizer
+    from grantpath.engine.authorizer.authorizer import Authorizer
     from grantpath.engine.cli.command_authorizer import CommandAuthorizer
-    from grantpath.engine.past_root import PastRoot
+    from grantpath.engine.past.past_root import PastRoot
     from grantpath.engine.policy.policy import Policy
-    from grantpath.graph.store import Store
+    from grantpath.graph.guard.store import Store
 
 PANEL = "Graph and output"
 Root = Annotated[
@@ -160,7 +160,7 @@ class CommandContext:
     def store(self) -> "Store":
         """The database. Raises Unavailable, ServerError."""
         from grantpath.graph.embedded.connect import connection
-        from grantpath.graph.store import Store
+        from grantpath.graph.guard.store import Store
 
         return Store(connection(self.uri, progress=starting()), self.timeout or 10.0)
 
@@ -187,7 +187,7 @@ class CommandContext:
 
 def second_objects(pairs: list[str]) -> dict[str, str]:
     """The second objects of `--with` options. Raises InvalidInput."""
-    from grantpath.graph.statement import parse_with
+    from grantpath.graph.language.statement import parse_with
 
     return parse_with(", ".join(pairs)) if pairs else {}
 

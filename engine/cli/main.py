@@ -14,27 +14,19 @@ from typing import Annotated, Any, TextIO
 
 import typer
 
-from grantpath.engine.cli import (
-    ask_commands,
-    browser_params,
-    change_commands,
-    completion_scripts,
+from grantpath.engine.cli.admin import (
     config_command,
     demo_command,
-    export_command,
-    load_command,
     log_command,
-    look_commands,
-    mirror_commands,
-    plan_commands,
     policy_commands,
-    report_command,
     scenario_command,
     server_commands,
-    since_command,
-    spark_commands,
     tenant_commands,
 )
+from grantpath.engine.cli.ask import ask_commands, browser_params, look_commands, since_command
+from grantpath.engine.cli.bulk import export_command, load_command, mirror_commands, report_command, spark_commands
+from grantpath.engine.cli.change import change_commands, plan_commands
+from grantpath.engine.cli.completion import completion_scripts
 from grantpath.engine.cli.context import HELP as HELP_OPTIONS
 from grantpath.engine.cli.context import (
     INSTALL_COMPLETION,
@@ -52,8 +44,8 @@ from grantpath.engine.cli.context import (
 )
 from grantpath.engine.cli.output import emit_error
 from grantpath.graph.errors import GrantpathError, InvalidInput, Refused
+from grantpath.graph.files.private_files import create_private, make_private
 from grantpath.graph.messages import printable
-from grantpath.graph.private_files import create_private, make_private
 
 HELP = """Who can do what, and why: a graph of grants in Neo4j, mirrored into Spark for bulk questions.
 
@@ -249,7 +241,7 @@ def _unquoted(context: Any, extra: str) -> str:
 
 def _unexpected(error: BaseException, arguments: list[str]) -> str:
     """The message for an unexpected error. Its details are written to a file."""
-    from grantpath.graph.private_files import cache_folder
+    from grantpath.graph.files.private_files import cache_folder
 
     now = datetime.now(UTC)
     what = f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else 'no text'}"

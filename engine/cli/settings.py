@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grantpath.graph.errors import InvalidInput
-from grantpath.graph.inputs import need_seconds
+from grantpath.graph.language.inputs import need_seconds
 
 if TYPE_CHECKING:
     from grantpath.engine.cli.context import CommandContext
@@ -117,7 +117,7 @@ def _of_profile(options: "CommandContext") -> dict[str, tuple[str, str]]:
     if name is None and not os.environ.get(CONFIG) and not file.exists():
         return {}  # most commands: pydantic and tomllib need not be imported
     from grantpath.engine.cli.config_file import read_config, table
-    from grantpath.graph.private_files import need_private
+    from grantpath.graph.files.private_files import need_private
 
     found = table(read_config(file), file, name)
     address = options.uri or os.environ.get(VARIABLES["uri"])

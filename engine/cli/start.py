@@ -17,7 +17,7 @@ def main() -> int:
     """Runs the command line. Returns its exit code, or 2 if it cannot be imported."""
     try:
         if COMPLETION in os.environ:
-            from grantpath.engine.cli.completion import main as complete
+            from grantpath.engine.cli.completion.completion import main as complete
 
             return complete(sys.argv[1:])
         from grantpath.engine.cli.main import main as run

@@ -8,8 +8,8 @@ one at a time, a role acts alone, and a group acts with the roles that it holds 
 from collections.abc import Mapping
 from dataclasses import replace
 
-from grantpath.engine.decide import request
-from grantpath.engine.decide.request import ResolvedQuestion
+from grantpath.engine.answers import request
+from grantpath.engine.answers.request import ResolvedQuestion
 from grantpath.engine.inspection.models import Abilities, Ability, ListAbilities
 from grantpath.engine.inspection.root_view import RootView, subject_of
 from grantpath.engine.policy.clauses import NEVER, Clauses
@@ -17,8 +17,8 @@ from grantpath.engine.policy.facts import FactKind
 from grantpath.engine.policy.policy import Requirement
 from grantpath.engine.policy.schema import WithEntry
 from grantpath.graph.errors import Invalid
+from grantpath.graph.language.reference import Reference
 from grantpath.graph.messages import indefinite, short
-from grantpath.graph.reference import Reference
 
 
 def abilities(view: RootView, question: ListAbilities, at_least: int | None) -> Abilities:

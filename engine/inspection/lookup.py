@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from grantpath.engine.decide.listing import CURSOR
+from grantpath.engine.answers.listing import CURSOR
 from grantpath.engine.inspection.models import (
     EntityPage,
     Grant,
@@ -18,10 +18,10 @@ from grantpath.engine.inspection.models import (
 from grantpath.engine.inspection.root_view import Ask, PageRequest, RootView, subject_of
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.errors import Invalid, InvalidInput
-from grantpath.graph.inputs import need_text
+from grantpath.graph.language.inputs import need_text
+from grantpath.graph.language.reference import Reference
+from grantpath.graph.language.statement import parse_statement
 from grantpath.graph.messages import indefinite, short
-from grantpath.graph.reference import Reference
-from grantpath.graph.statement import parse_statement
 
 Entry = TypeVar("Entry")
 

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping
 
 from pydantic import Field
 
-from grantpath.engine.decide.notebook import verdict_html
-from grantpath.engine.decide.tabular import ReferenceTable, Tabular, TypedColumn
+from grantpath.engine.answers.notebook import verdict_html
+from grantpath.engine.answers.tabular import ReferenceTable, Tabular, TypedColumn
 from grantpath.graph.frozen import Frozen
+from grantpath.graph.language.statement import Effect
 from grantpath.graph.messages import indefinite
-from grantpath.graph.statement import Effect
 
 
 # ---- questions -----------------------------------------------------------------------------------------------------

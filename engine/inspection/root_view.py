@@ -4,12 +4,12 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from grantpath.engine.decide.listing import Page
+from grantpath.engine.answers.listing import Page
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.errors import Invalid, InvalidInput
-from grantpath.graph.inputs import need_number
+from grantpath.graph.language.inputs import need_number
+from grantpath.graph.language.reference import Reference
 from grantpath.graph.messages import short
-from grantpath.graph.reference import Reference
 
 MOST = 10_000  # entries of one page
 USUAL = 1_000

@@ -37,8 +37,8 @@ from grantpath.engine.policy.schema import ConditionEntry, PolicyFile
 from grantpath.engine.policy.scope import Scope, TypedPlace, find_place
 from grantpath.engine.policy.unread_keys import check_in_effect, check_read
 from grantpath.engine.policy.validate import check_conditions, check_names
+from grantpath.graph.language.near_names import nearest
 from grantpath.graph.messages import indefinite
-from grantpath.graph.near_names import nearest
 
 GRANTED = "granted"  # the condition of a privilege without `in_effect`
 MAX_STEPS = 20_000  # nodes of one expanded condition: definitions that reference others twice grow exponentially

@@ -7,8 +7,8 @@ from itertools import pairwise
 from grantpath.engine.policy.extend import split
 from grantpath.engine.policy.schema import BUILT_IN, ConditionEntry, PolicyFile, PrivilegeEntry
 from grantpath.graph.errors import UnknownName
+from grantpath.graph.language.near_names import nearest
 from grantpath.graph.messages import short
-from grantpath.graph.near_names import nearest
 
 YamlPath = Sequence[str | int]
 ROLE = "Role"  # the label of every entity of the kind role; a membership in one is a HAS_ROLE relationship

@@ -14,9 +14,9 @@ from grantpath.engine.policy.fact_plan import FactPlan
 from grantpath.engine.policy.index import ROLE, PolicyIndex, PolicyProblem, label_of
 from grantpath.engine.policy.schema import BuiltinEntry, ConditionEntry, PolicyFile, WithEntry, find, read
 from grantpath.graph.errors import Invalid, InvalidInput, InvalidPolicy, InvalidReference, Unknown, UnknownName
+from grantpath.graph.language.near_names import nearest
+from grantpath.graph.language.reference import Reference, parse
 from grantpath.graph.messages import indefinite, short
-from grantpath.graph.near_names import nearest
-from grantpath.graph.reference import Reference, parse
 
 MANY_CHAINS = 10_000  # cached references: one call resolves a reference several times, and later calls do so again
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from grantpath.engine.policy.clauses import Clauses
 from grantpath.engine.policy.index import PolicyIndex, PolicyProblem, YamlPath
-from grantpath.graph.near_names import nearest
+from grantpath.graph.language.near_names import nearest
 
 MAX_NESTED = 60
 

@@ -6,9 +6,9 @@ from typing import Literal
 
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.errors import Invalid
+from grantpath.graph.language.reference import Reference
+from grantpath.graph.language.statement import Statement, parse_statement
 from grantpath.graph.messages import indefinite
-from grantpath.graph.reference import Reference
-from grantpath.graph.statement import Statement, parse_statement
 
 Edge = Literal["ALLOW", "DENY", "OWNS", "MEMBER", "NONE"]
 

@@ -9,8 +9,8 @@ from grantpath.engine.policy.clauses import NEVER
 from grantpath.engine.policy.extend import split
 from grantpath.engine.policy.index import PolicyIndex, PolicyProblem, YamlPath
 from grantpath.engine.policy.schema import ConditionEntry
+from grantpath.graph.language.reference import parse
 from grantpath.graph.messages import indefinite
-from grantpath.graph.reference import parse
 
 if TYPE_CHECKING:
     from grantpath.engine.policy.compiler import Expander

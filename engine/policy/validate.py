@@ -10,9 +10,9 @@ from grantpath.engine.policy.extend import split
 from grantpath.engine.policy.index import OWN_LABELS, ROLE, PolicyIndex, PolicyProblem, YamlPath, label_of
 from grantpath.engine.policy.schema import BuiltinEntry, ConditionEntry
 from grantpath.graph.errors import InvalidReference
+from grantpath.graph.language.near_names import nearest
+from grantpath.graph.language.reference import ONE_SEGMENT, parse
 from grantpath.graph.messages import indefinite
-from grantpath.graph.near_names import nearest
-from grantpath.graph.reference import ONE_SEGMENT, parse
 
 if TYPE_CHECKING:
     from grantpath.engine.policy.compiler import Expander

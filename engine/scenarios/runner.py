@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from grantpath.engine.authorizer import Authorizer
+from grantpath.engine.authorizer.authorizer import Authorizer
 from grantpath.engine.policy import policy as policies
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.scenarios.scenario_file import Expected, Line, Scenario, read_scenarios
@@ -22,9 +22,9 @@ from grantpath.graph.errors import (
     ServerError,
     Unavailable,
 )
-from grantpath.graph.reference import Reference
-from grantpath.graph.statement import Check, Which, Who
-from grantpath.graph.store import Store
+from grantpath.graph.guard.store import Store
+from grantpath.graph.language.reference import Reference
+from grantpath.graph.language.statement import Check, Which, Who
 
 Engine = Literal["cypher", "spark", "both"]
 Question = Check | Who | Which

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from grantpath.engine.policy.yaml_reader import Document, Key, read_documents
 from grantpath.graph.errors import GrantpathError, InvalidInput
-from grantpath.graph.statement import Check, Which, Who, parse_actor, parse_check, parse_question
+from grantpath.graph.language.statement import Check, Which, Who, parse_actor, parse_check, parse_question
 
 Expected = bool | list[str] | str
 

@@ -12,9 +12,9 @@ from grantpath.engine.policy import policy as policies
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.scenarios.scenario_file import Line, Scenario
 from grantpath.graph.errors import Invalid
-from grantpath.graph.near_names import nearest
-from grantpath.graph.reference import Reference, type_of
-from grantpath.graph.statement import Check, Which, parse_statement
+from grantpath.graph.language.near_names import nearest
+from grantpath.graph.language.reference import Reference, type_of
+from grantpath.graph.language.statement import Check, Which, parse_statement
 
 
 def unmentioned(scenarios: Sequence[Scenario]) -> list[str]:

@@ -11,8 +11,8 @@ from pydantic import BaseModel
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.policy.statement_rules import canonical_reference, canonical_statement
 from grantpath.graph.errors import GrantpathError
-from grantpath.graph.reference import MAX_REFERENCE_BYTES, Reference
-from grantpath.graph.statement import Check
+from grantpath.graph.language.reference import MAX_REFERENCE_BYTES, Reference
+from grantpath.graph.language.statement import Check
 
 # The parameters of the methods of an authorizer that are references, statements or mappings to references.
 REFERENCES = frozenset(

@@ -6,9 +6,9 @@ from datetime import datetime
 from grantpath.engine.tenants import registry
 from grantpath.engine.tenants.stored_policy import kept_policy
 from grantpath.graph.errors import Unknown
+from grantpath.graph.guard.queries import load_query
+from grantpath.graph.guard.store import Store
 from grantpath.graph.messages import short
-from grantpath.graph.queries import load_query
-from grantpath.graph.store import Store
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.policy.rule_graph import rule_graph
 from grantpath.graph.errors import Inconsistent, Unavailable
-from grantpath.graph.queries import load_query
-from grantpath.graph.reference import Reference, name_of, type_of
-from grantpath.graph.revision_marks import Marks
-from grantpath.graph.transaction import Row
-from grantpath.graph.writer_lock import Held
+from grantpath.graph.guard.queries import load_query
+from grantpath.graph.guard.revision_marks import Marks
+from grantpath.graph.guard.transaction import Row
+from grantpath.graph.guard.writer_lock import Held
+from grantpath.graph.language.reference import Reference, name_of, type_of
 
 if TYPE_CHECKING:
     from neo4j import ManagedTransaction

@@ -14,10 +14,10 @@ from grantpath.engine.tenants.one_revision import GuardedAsk
 from grantpath.engine.tenants.opening import other_policy
 from grantpath.engine.tenants.stored_policy import kept_policy
 from grantpath.graph.errors import GrantpathError, Inconsistent, Invalid
-from grantpath.graph.inputs import need_number
-from grantpath.graph.queries import load_query
-from grantpath.graph.reference import Reference, written
-from grantpath.graph.store import Store
+from grantpath.graph.guard.queries import load_query
+from grantpath.graph.guard.store import Store
+from grantpath.graph.language.inputs import need_number
+from grantpath.graph.language.reference import Reference, written
 
 UPGRADING = "policy upgrade"  # during an upgrade, a text that begins with this is stored at the root
 PAUSE = 0.02  # seconds between two checks of a root that is being upgraded

@@ -8,10 +8,10 @@ from grantpath.engine.policy.policy import Policy
 from grantpath.engine.tenants import registry
 from grantpath.engine.tenants.stored_policy import is_same, kept_policy
 from grantpath.graph.errors import Conflict, Inconsistent, InvalidInput, Unknown
-from grantpath.graph.inputs import need_limit, need_text
+from grantpath.graph.guard.store import Store
+from grantpath.graph.language.inputs import need_limit, need_text
+from grantpath.graph.language.reference import Reference
 from grantpath.graph.messages import short
-from grantpath.graph.reference import Reference
-from grantpath.graph.store import Store
 
 log = logging.getLogger("grantpath.change")
 DEFAULT_POLICY = "lakehouse"

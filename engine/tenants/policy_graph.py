@@ -8,9 +8,9 @@ from grantpath.engine.policy.policy import Policy
 from grantpath.engine.policy.rule_graph import EDGES, NODES, rule_graph
 from grantpath.engine.tenants import registry
 from grantpath.graph.errors import Inconsistent
+from grantpath.graph.guard.queries import load_query
+from grantpath.graph.guard.store import Store
 from grantpath.graph.messages import short
-from grantpath.graph.queries import load_query
-from grantpath.graph.store import Store
 
 LABELS = {
     "types": "RuleType",

@@ -7,15 +7,15 @@ from typing import Any, Protocol
 
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.tenants.lifecycle import claim, end_root, make_root, sweep_root
-from grantpath.graph.driver import code_of
+from grantpath.graph.client.driver import code_of
 from grantpath.graph.errors import GrantpathError, InvalidReference, Unavailable, Unknown
+from grantpath.graph.guard.queries import load_query, schema_statements
+from grantpath.graph.guard.store import Store
+from grantpath.graph.guard.transaction import Row
+from grantpath.graph.guard.writer_lock import Held
+from grantpath.graph.language.near_names import CANDIDATES, MAX_NAME, nearest
+from grantpath.graph.language.reference import Reference, name_of, parse, type_of
 from grantpath.graph.messages import short
-from grantpath.graph.near_names import CANDIDATES, MAX_NAME, nearest
-from grantpath.graph.queries import load_query, schema_statements
-from grantpath.graph.reference import Reference, name_of, parse, type_of
-from grantpath.graph.store import Store
-from grantpath.graph.transaction import Row
-from grantpath.graph.writer_lock import Held
 
 log = logging.getLogger("grantpath.change")
 CREATED_MEANWHILE = (

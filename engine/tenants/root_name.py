@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from functools import cache
 
-from grantpath.graph.reference import Reference
+from grantpath.graph.language.reference import Reference
 
 _QUOTED = r"`(?:[^`]|``)*+`"
 

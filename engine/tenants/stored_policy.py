@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from grantpath.engine.policy import policy as policies
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.errors import InvalidPolicy
-from grantpath.graph.queries import load_query
-from grantpath.graph.store import Store
+from grantpath.graph.guard.queries import load_query
+from grantpath.graph.guard.store import Store
 
 SHORT = 16  # characters of the digests that older versions of grantpath wrote
 

@@ -7,8 +7,8 @@ from contextvars import copy_context
 from types import TracebackType
 from typing import Any
 
-from grantpath.graph.bulk_write import LANES, Bulk
-from grantpath.graph.queries import load_query
+from grantpath.graph.guard.bulk_write import LANES, Bulk
+from grantpath.graph.guard.queries import load_query
 
 Row = Mapping[str, Any]
 UNDER_WAY = 2 * LANES  # the server executes one batch in each lane, and receives the next one meanwhile

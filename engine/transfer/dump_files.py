@@ -19,7 +19,7 @@ from grantpath.engine.transfer.table_files import UNFINISHED
 from grantpath.engine.transfer.table_formats import Format
 from grantpath.engine.transfer.tables import TABLES
 from grantpath.graph.errors import InvalidInput
-from grantpath.graph.private_files import create_private, make_private
+from grantpath.graph.files.private_files import create_private, make_private
 
 PART = 50_000  # rows that are buffered until they are written
 _QUOTED = re.compile('[,"\r\n]')  # what a value in CSV is quoted for

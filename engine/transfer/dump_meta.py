@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from grantpath.engine.policy.yaml_reader import read_text
 from grantpath.graph.errors import InvalidInput
-from grantpath.graph.private_files import create_private
+from grantpath.graph.files.private_files import create_private
 
 META = "meta.json"
 FORMAT = "grantpath dump 1"

@@ -23,13 +23,13 @@ from grantpath.engine.transfer.dump_meta import (
 from grantpath.engine.transfer.table_files import read_back
 from grantpath.engine.transfer.table_formats import Format
 from grantpath.engine.transfer.tables import TABLES
-from grantpath.graph import telemetry
+from grantpath.graph.client import telemetry
 from grantpath.graph.errors import InvalidInput
+from grantpath.graph.guard.queries import load_query
+from grantpath.graph.guard.store import Store
+from grantpath.graph.guard.transaction import Row
+from grantpath.graph.language.reference import Reference, type_of
 from grantpath.graph.progress import ReportCount
-from grantpath.graph.queries import load_query
-from grantpath.graph.reference import Reference, type_of
-from grantpath.graph.store import Store
-from grantpath.graph.transaction import Row
 
 Stream = Callable[[str], Iterable[Row]]  # takes the name of a query of cypher/
 STEP = 10_000  # rows between two reports of progress

@@ -13,7 +13,7 @@ from grantpath.engine.transfer.import_plan import ImportDelta, Removals
 from grantpath.engine.transfer.reference_numbers import ABSENT
 from grantpath.engine.transfer.rows import Edges
 from grantpath.engine.transfer.tables import Ints
-from grantpath.graph.bulk_write import Bulk
+from grantpath.graph.guard.bulk_write import Bulk
 from grantpath.graph.progress import ReportCount
 
 BATCH = 10_000

@@ -17,10 +17,10 @@ from grantpath.engine.transfer.reference_numbers import ABSENT
 from grantpath.engine.transfer.rows import Edges, Links, Listed, ResolvedRows
 from grantpath.engine.transfer.tables import SHOWN, Ints, Problems, Table
 from grantpath.graph.distinct_numbers import distinct
-from grantpath.graph.near_names import CANDIDATES, nearest
-from grantpath.graph.queries import load_query
-from grantpath.graph.store import Store
-from grantpath.graph.transaction import Row
+from grantpath.graph.guard.queries import load_query
+from grantpath.graph.guard.store import Store
+from grantpath.graph.guard.transaction import Row
+from grantpath.graph.language.near_names import CANDIDATES, nearest
 
 SMALL = 10_000  # a graph with fewer entities is read completely
 BATCH = 20_000

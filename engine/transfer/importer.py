@@ -2,9 +2,9 @@
 
 All rows are read and checked against the policy's rules before the root is locked, and checked against the graph before
 anything is written. Then only the new facts are written, in batches that readers do not see before the last one
-(`graph/bulk_write.py` explains this, and what happens to an interrupted load). An import only adds: it removes nothing
-and replaces no owner. With `replace`, it also removes the facts that the tables do not contain. The log has one entry
-for the whole import.
+(`graph/guard/bulk_write.py` explains this, and what happens to an interrupted load). An import only adds: it removes
+nothing and replaces no owner. With `replace`, it also removes the facts that the tables do not contain. The log has one
+entry for the whole import.
 """
 
 import logging
@@ -25,13 +25,13 @@ from grantpath.engine.transfer.restore import NeedsRecreation, Restore, renamed
 from grantpath.engine.transfer.rows import ResolvedRows
 from grantpath.engine.transfer.table_files import listed, read
 from grantpath.engine.transfer.tables import Problems, Table
-from grantpath.graph import telemetry
-from grantpath.graph.bulk_write import Bulk, bulk_write
+from grantpath.graph.client import telemetry
 from grantpath.graph.errors import Inconsistent
+from grantpath.graph.guard.bulk_write import Bulk, bulk_write
+from grantpath.graph.guard.queries import query_by_name
+from grantpath.graph.guard.transaction import Send
 from grantpath.graph.messages import short
 from grantpath.graph.progress import ReportCount
-from grantpath.graph.queries import query_by_name
-from grantpath.graph.transaction import Send
 
 log = logging.getLogger("grantpath.change")
 RESTORE_TRIES = 3  # attempts to recreate an unused root for a dump, while other callers write to it
@@ -87,7 +87,7 @@ def load(
     Inconsistent if another load is running; Unavailable. After an error the root is unchanged, unless
     `Unavailable.unknown` is true.
 
-    The files of a dump (engine/transfer/exporter.py) are verified by their sha256. If the root is new and has the
+    The files of a dump (exporter.py) are verified by their sha256. If the root is new and has the
     dump's policy, the dump is restored: the root gets the dump's revision, history, refusals and request ids, and no
     log entry for the load itself. Any other root gets only the facts.
     """

@@ -7,8 +7,8 @@ import pyarrow as pa
 
 from grantpath.engine.transfer import tables
 from grantpath.engine.transfer.tables import MAX_LINE_BYTES, Column, Problems, Source, Table
-from grantpath.graph.bounded_parquet import announced, codes, read_bounded
 from grantpath.graph.errors import InvalidInput
+from grantpath.graph.files.bounded_parquet import announced, codes, read_bounded
 
 # Distinct rows take at least about a byte each in a compressed file. A file far below that repeats a few rows.
 FREE_ROWS = 100_000

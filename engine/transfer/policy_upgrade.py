@@ -11,13 +11,13 @@ from grantpath.engine.policy.rule_graph import rule_graph
 from grantpath.engine.tenants import registry
 from grantpath.engine.tenants.open_tenant import UPGRADING, OpenTenant
 from grantpath.engine.transfer.upgrade_facts import UpgradeFacts
-from grantpath.graph import telemetry
-from grantpath.graph.bulk_write import bulk_write
+from grantpath.graph.client import telemetry
 from grantpath.graph.errors import Invalid
+from grantpath.graph.guard.bulk_write import bulk_write
+from grantpath.graph.guard.queries import query_by_name
+from grantpath.graph.guard.transaction import Send
 from grantpath.graph.messages import indefinite
 from grantpath.graph.progress import ReportCount
-from grantpath.graph.queries import query_by_name
-from grantpath.graph.transaction import Send
 
 log = logging.getLogger("grantpath.change")
 SHOWN = 20

@@ -8,7 +8,7 @@ import numpy as np
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.transfer.tables import Column, Ints
 from grantpath.graph.errors import GrantpathError
-from grantpath.graph.reference import Reference, simple_parts, type_of
+from grantpath.graph.language.reference import Reference, simple_parts, type_of
 
 ABSENT = -1
 

@@ -11,10 +11,10 @@ from grantpath.engine.tenants.open_tenant import OpenTenant
 from grantpath.engine.transfer.dump_files import from_json
 from grantpath.engine.transfer.dump_meta import NOTES, DumpMeta, entries
 from grantpath.engine.transfer.tables import Column, Table
-from grantpath.graph.bulk_write import Bulk
 from grantpath.graph.errors import GrantpathError, InvalidInput
-from grantpath.graph.queries import load_query
-from grantpath.graph.transaction import Row, Send
+from grantpath.graph.guard.bulk_write import Bulk
+from grantpath.graph.guard.queries import load_query
+from grantpath.graph.guard.transaction import Row, Send
 
 BATCH = 5_000
 BATCH_OF_DELTAS = 20  # each can hold 10,000 facts

@@ -12,9 +12,9 @@ from grantpath.engine.transfer.reference_numbers import ABSENT, ReferenceNumbers
 from grantpath.engine.transfer.tables import Ints, Problems, Table
 from grantpath.graph.distinct_numbers import distinct
 from grantpath.graph.errors import GrantpathError, Invalid
+from grantpath.graph.language.reference import Reference, type_of
+from grantpath.graph.language.statement import Effect, Statement
 from grantpath.graph.messages import indefinite
-from grantpath.graph.reference import Reference, type_of
-from grantpath.graph.statement import Effect, Statement
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from grantpath.engine.transfer.parquet_tables import read_parquet_table
 from grantpath.engine.transfer.table_formats import ENDINGS, accepted, split_ending
 from grantpath.engine.transfer.tables import TABLES, Column, Ints, Problems, Source, Table
 from grantpath.engine.transfer.text_tables import read_text_table, text_rows
-from grantpath.graph.bounded_parquet import stream_bounded
 from grantpath.graph.errors import InvalidInput
+from grantpath.graph.files.bounded_parquet import stream_bounded
 from grantpath.graph.messages import did_you_mean, short
 
 # exists while a dump writes its tables: otherwise an unfinished dump would look complete

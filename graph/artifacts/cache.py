@@ -7,7 +7,7 @@ import stat
 from pathlib import Path
 
 from grantpath.graph.errors import ServerError
-from grantpath.graph.private_files import cache_folder
+from grantpath.graph.files.private_files import cache_folder
 
 
 def code_folder(name: str) -> Path:

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from grantpath.graph.address import need_address, shown
-from grantpath.graph.connection import DATABASE, USER, Connection
-from grantpath.graph.credentials import Auth, Provider, checked
+from grantpath.graph.client.address import need_address, shown
+from grantpath.graph.client.connection import DATABASE, USER, Connection
+from grantpath.graph.client.credentials import Auth, Provider, checked
+from grantpath.graph.client.tls import is_verified
 from grantpath.graph.errors import ServerError, Unavailable
 from grantpath.graph.extras import is_installed
-from grantpath.graph.private_files import private_line
+from grantpath.graph.files.private_files import private_line
 from grantpath.graph.progress import ReportLine
-from grantpath.graph.tls import is_verified
 
 if TYPE_CHECKING:
     from grantpath.graph.embedded.server import ServerStatus

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from grantpath.graph.connection import USER
+from grantpath.graph.client.connection import USER
 from grantpath.graph.errors import InvalidInput, ServerError
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from neo4j.exceptions import AuthError, DriverError, Neo4jError
 from grantpath.graph.artifacts.folder_lock import lock_folder
 from grantpath.graph.artifacts.jars import ensure_jars
 from grantpath.graph.artifacts.java import java_for
-from grantpath.graph.connection import USER
-from grantpath.graph.driver import ping
+from grantpath.graph.client.connection import USER
+from grantpath.graph.client.driver import ping
 from grantpath.graph.embedded import browser_files, process
 from grantpath.graph.embedded.home import LOOPBACK, Record, ServerHome, server_home
 from grantpath.graph.errors import InvalidInput, ServerError

@@ -2,7 +2,7 @@
 
 import pytest
 
-from grantpath.graph.statement import Check
+from grantpath.graph.language.statement import Check
 
 from ..conftest import Closing, Tenants
 from ..support.by_name import by_name

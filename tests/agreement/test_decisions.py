@@ -6,7 +6,7 @@ import pytest
 
 from grantpath.engine.tenants.tenant_state import TenantState, read_state
 from grantpath.graph.errors import GrantpathError
-from grantpath.graph.statement import Check, Which, Who
+from grantpath.graph.language.statement import Check, Which, Who
 
 from ..conftest import Closing, Tenants
 from ..support.tiers import others_slow
@@ -95,10 +95,10 @@ def test_cypher_agrees(worlds: Worlds, closing: Closing, policy: str) -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.slow  # tests/spark/test_batch_answers.py asks Spark about smaller worlds
+@pytest.mark.slow  # tests/spark_sync/test_batch_answers.py asks Spark about smaller worlds
 def test_spark_agrees(worlds: Worlds, closing: Closing) -> None:
     """The worlds of all policies in one run of Spark."""
-    from grantpath.engine.cli.scenario_command import answer_by_spark
+    from grantpath.engine.cli.admin.scenario_command import answer_by_spark
 
     every = [worlds.of(policy) for policy in POLICIES]
     states = [state for found in every for state in found.states]

@@ -14,9 +14,9 @@ from grantpath.engine.policy.policy import load, warnings
 from grantpath.engine.scenarios import runner
 from grantpath.engine.tenants.tenant_state import TenantState, read_state
 from grantpath.graph.errors import InvalidPolicy
-from grantpath.graph.statement import Check, Which, Who
-from grantpath.graph.store import Store
-from grantpath.spark_sync.batch_answers import BulkQuestion, answer_many
+from grantpath.graph.guard.store import Store
+from grantpath.graph.language.statement import Check, Which, Who
+from grantpath.spark_sync.bulk.batch_answers import BulkQuestion, answer_many
 
 from ..conftest import Closing, Tenants
 from ..oracle.rungs import PEOPLE, PLACES, Rungs, given, random_rungs

@@ -16,22 +16,22 @@ from typing import Any
 import pytest
 
 from grantpath.engine import Authorizer, Refused
+from grantpath.engine.answers.request import Places
 from grantpath.engine.change import authorize
 from grantpath.engine.change.apply import BatchApplier
 from grantpath.engine.change.authorize import Authorizing
 from grantpath.engine.change.precheck import PrecheckedWriting
 from grantpath.engine.change.schedule import ReadWriteSet, ReadWriteSets
-from grantpath.engine.decide.request import Places
-from grantpath.engine.facts.fact_version import FactVersion
-from grantpath.engine.facts.place_grants import ConditionGrants, PlacesGranted
+from grantpath.engine.facts.set.fact_version import FactVersion
+from grantpath.engine.facts.set.place_grants import ConditionGrants, PlacesGranted
 from grantpath.engine.policy import policy
 from grantpath.engine.policy.fact_plan import FactPlan
 from grantpath.engine.policy.policy import Policy, Requirement
 from grantpath.engine.policy.statement_rules import ResolvedStatement
 from grantpath.graph.errors import Invalid
-from grantpath.graph.reference import Reference
-from grantpath.graph.statement import Check
-from grantpath.graph.transaction import Writing
+from grantpath.graph.guard.transaction import Writing
+from grantpath.graph.language.reference import Reference
+from grantpath.graph.language.statement import Check
 
 from ..conftest import Closing, Tenants
 from ..support.key_world import USERS, Asked, KeyWorld, RandomRules, checks, statements

@@ -8,8 +8,8 @@ import pytest
 
 from grantpath.engine import Authorizer
 from grantpath.engine.tenants.tenant_state import read_state
-from grantpath.graph.statement import Check, Which, Who
-from grantpath.spark_sync.batch_answers import BulkQuestion, answer_many
+from grantpath.graph.language.statement import Check, Which, Who
+from grantpath.spark_sync.bulk.batch_answers import BulkQuestion, answer_many
 
 from ..conftest import Closing, Tenants
 from ..support.tiers import others_slow

@@ -12,7 +12,7 @@ from grantpath.engine import Authorizer, Unknown
 from grantpath.engine.policy import policy as policies
 from grantpath.engine.policy.facts import FactKind
 from grantpath.engine.policy.policy import Policy
-from grantpath.graph.statement import Check
+from grantpath.graph.language.statement import Check
 
 from ..conftest import Closing, Tenants
 from ..oracle import Oracle

@@ -15,7 +15,7 @@ from grantpath.engine.policy import schema
 from grantpath.engine.policy.clauses import Clauses
 from grantpath.engine.policy.policy import Policy, load
 from grantpath.graph.errors import InvalidPolicy
-from grantpath.graph.statement import Check
+from grantpath.graph.language.statement import Check
 
 from ..conftest import Closing, Tenants
 from ..oracle.language import Language, World, questions, type_of

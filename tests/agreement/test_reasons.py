@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from grantpath.graph.errors import Unknown
-from grantpath.graph.statement import Check
+from grantpath.graph.language.statement import Check
 
 from ..conftest import Closing, Tenants
 from ..support.random_world import random_checks

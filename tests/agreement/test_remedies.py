@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from grantpath.engine.policy import policy as policies
-from grantpath.graph.statement import Check as Asked
+from grantpath.graph.language.statement import Check as Asked
 
 from ..conftest import Closing, Tenants
 from ..oracle import Oracle, oracle

@@ -7,7 +7,7 @@ import pytest
 
 from grantpath.engine import Authorizer
 from grantpath.engine.scenarios import runner
-from grantpath.graph.store import Store
+from grantpath.graph.guard.store import Store
 
 from ..conftest import Closing
 from ..support.with_replica import replica_of, with_replica
@@ -54,9 +54,9 @@ def test_copies_of_the_facts_give_the_expected_answers(
 
 @pytest.mark.usefixtures("schema")
 @pytest.mark.spark
-@pytest.mark.slow  # tests/spark/test_batch_answers.py asks Spark the same questions without a server
+@pytest.mark.slow  # tests/spark_sync/test_batch_answers.py asks Spark the same questions without a server
 def test_spark_gives_the_expected_answers(store: Store, closing: Closing) -> None:
-    from grantpath.engine.cli.scenario_command import answer_by_spark
+    from grantpath.engine.cli.admin.scenario_command import answer_by_spark
 
     report = runner.run(runner.read_files([SCENARIOS]), store, "spark", answer_by_spark)
     assert wrong(report) == []

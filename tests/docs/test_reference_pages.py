@@ -9,13 +9,13 @@ import pytest
 from typer.main import get_command
 
 from grantpath import cypher, reference
-from grantpath.engine.cli.check_file import check_from_json
+from grantpath.engine.cli.ask.check_file import check_from_json
 from grantpath.engine.cli.config_file import Profile, read_config
 from grantpath.engine.cli.main import app
 from grantpath.engine.cli.settings import OPTIONS, VARIABLES
 from grantpath.engine.policy.policy import load
 from grantpath.engine.scenarios.scenario_file import read_scenarios
-from grantpath.graph.statement import parse_asked, parse_check, parse_question, parse_statement
+from grantpath.graph.language.statement import parse_asked, parse_check, parse_question, parse_statement
 
 HOUSE = Path(__file__).parents[2]
 PAGES = HOUSE / "docs" / "reference"

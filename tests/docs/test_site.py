@@ -33,4 +33,4 @@ def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
     assert re.search(r'<h2 id="grantpath-policy-verify"', commands) and "Exit code 0: allowed" in commands
     api = (tmp_path / "site" / "reference" / "api" / "index.html").read_text(encoding="utf-8")
     for method in ("check", "check_many", "explain", "revocation", "who", "which", "change", "change_all", "log"):
-        assert f'id="grantpath.engine.authorizer.Authorizer.{method}"' in api, method
+        assert f'id="grantpath.engine.authorizer.authorizer.Authorizer.{method}"' in api, method

@@ -12,7 +12,7 @@ class Plan:
     """`setup`: the commands that run before the blocks. `names`: Python that defines names which the blocks use.
 
     `bucket`: the name of a bucket that exists.
-    `slow`: `make test` omits the page; tests of what it shows are in tests/spark and tests/cli.
+    `slow`: `make test` omits the page; tests of what it shows are in tests/spark_sync and tests/engine/cli.
     """
 
     setup: tuple[str, ...] = ()
@@ -35,7 +35,7 @@ PLANS = {
     "docs/effects.md": Plan(ON_COMPANY.setup, OPENED),
     "docs/governance.md": Plan(
         (*ON_COMPANY.setup, "grantpath change --file docs/examples/governance.txt"),
-        OPENED + "from grantpath.spark_sync import spark_session\nspark = spark_session.engine(print).spark",
+        OPENED + "from grantpath.spark_sync.session import spark_session\nspark = spark_session.engine(print).spark",
         spark=True,
         slow=True,
     ),
@@ -63,13 +63,13 @@ PLANS = {
 
 # Commands that no page runs, with the test or the reason.
 NOT_RUN = {
-    "make": "the tests of tests/cli/test_demo.py and tests/docs/test_site.py run what they start",
+    "make": "the tests of tests/engine/cli/test_demo.py and tests/docs/test_site.py run what they start",
     ". .venv/bin/activate": "the tests run in an environment",
-    "grantpath up": "it starts a server: tests/server/test_server.py",
-    "SERVICE_SECRET=change-me uvicorn": "it serves until it is stopped: tests/event_loop/test_service.py",
+    "grantpath up": "it starts a server: tests/graph/test_server.py",
+    "SERVICE_SECRET=change-me uvicorn": "it serves until it is stopped: tests/engine/authorizer/test_service.py",
     "export SIGNATURE=": "it needs the service",
     "curl": "it needs the service",
-    "grantpath browser": "it needs the embedded server: tests/cli/test_browser_guide.py",
+    "grantpath browser": "it needs the embedded server: tests/engine/cli/test_browser_guide.py",
 }
 
 # Blocks that show a part of a file which a test uses: page, first line -> file.
@@ -87,16 +87,16 @@ EXCEPTIONS = {
         "docs/guides/spark-cluster.md",
         "export NEO4J_URI=neo4j+s://graph.example.com NEO4J_USER=neo4j NEO4J_PASSWORD=...",
     ): (
-        "it needs a cluster; tests/spark/test_bulk_access.py runs job.py in a local session, and "
+        "it needs a cluster; tests/spark_sync/test_bulk_access.py runs job.py in a local session, and "
         "test_object_store_in_spark.py uses a bucket"
     ),
     ("docs/guides/spark-cluster.md", "python3.11 -m venv environment"): (
-        "it needs a cluster; tests/spark/test_cluster.py packs an environment in this way"
+        "it needs a cluster; tests/spark_sync/test_cluster.py packs an environment in this way"
     ),
-    ("docs/operating.md", "def login():"): "it needs a server with TLS at that address: tests/server/test_tls.py",
+    ("docs/operating.md", "def login():"): "it needs a server with TLS at that address: tests/graph/test_tls.py",
     ("docs/operating.md", "CREATE ROLE grantpath;"): "only Neo4j Enterprise has roles, as the page states",
     ("docs/operating.md", "from opentelemetry import metrics, trace"): (
-        "providers are set once in a process: tests/server/test_telemetry.py"
+        "providers are set once in a process: tests/graph/test_telemetry.py"
     ),
     ("docs/writing-a-policy.md", "# yaml-language-server: $schema=./policy.schema.json"): "a comment for editors",
 }

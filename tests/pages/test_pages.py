@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from grantpath.graph.store import Store
+from grantpath.graph.guard.store import Store
 
 from ..support.object_store import object_store
 from ..support.page_blocks import HOUSE, PAGES, Block, blocks, name
@@ -64,7 +64,7 @@ def test_every_block_is_run_or_listed() -> None:
                 unknown.append(str(block))
             if is_run(block) and block.language == "console" and not block.text.startswith("$ "):
                 unknown.append(f"{block}: begin a command with `$ `")
-    assert unknown == [], "give the block a language, or list it in tests/pages/registry.py with the reason"
+    assert unknown == [], "give the block a language, or list it in registry.py with the reason"
     assert sum(map(len, BLOCKS.values())) > 45
 
 

@@ -3,12 +3,12 @@
 import random
 from collections.abc import Iterable, Iterator
 
-from grantpath.engine.decide.access_effects import AccessEffect, Effects
-from grantpath.engine.facts.affected import Side
-from grantpath.engine.facts.comparison import compare
-from grantpath.engine.facts.fact_builder import FactVersionBuilder
-from grantpath.engine.facts.fact_draft import advanced
-from grantpath.engine.facts.fact_version import OWNS, FactOrigin, FactVersion
+from grantpath.engine.answers.access_effects import AccessEffect, Effects
+from grantpath.engine.facts.compare.affected import Side
+from grantpath.engine.facts.compare.comparison import compare
+from grantpath.engine.facts.set.fact_builder import FactVersionBuilder
+from grantpath.engine.facts.set.fact_draft import advanced
+from grantpath.engine.facts.set.fact_version import OWNS, FactOrigin, FactVersion
 from grantpath.engine.policy.policy import Policy
 
 from ..oracle import Oracle

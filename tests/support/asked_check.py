@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from grantpath.engine.decide.evaluation import Evaluation
-from grantpath.engine.decide.request import places
+from grantpath.engine.answers.evaluation import Evaluation
+from grantpath.engine.answers.request import places
 from grantpath.engine.policy.clauses import facts_of
 from grantpath.engine.policy.policy import Policy
 

@@ -11,7 +11,7 @@ import pytest
 from grantpath.engine import Authorizer
 from grantpath.engine.cli import main
 from grantpath.engine.tenants import registry
-from grantpath.graph.store import Store
+from grantpath.graph.guard.store import Store
 
 STAFF = "table:hr.public.staff"
 ODD = "user:`a 'quoted' \\ na``me\n\u2028😀`"

@@ -8,11 +8,11 @@ from threading import Thread
 from typing import Any, TypeVar, cast
 
 from grantpath.engine import AsyncAuthorizer, Authorizer
-from grantpath.engine.async_listing import AsyncListing
+from grantpath.engine.authorizer.async_listing import AsyncListing
 from grantpath.engine.policy.policy import Policy
-from grantpath.graph.async_store import AsyncStore
-from grantpath.graph.connection import Connection
-from grantpath.graph.reference import Reference
+from grantpath.graph.client.connection import Connection
+from grantpath.graph.guard.async_store import AsyncStore
+from grantpath.graph.language.reference import Reference
 
 from ..conftest import Tenants
 

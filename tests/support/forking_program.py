@@ -17,11 +17,11 @@ from contextlib import contextmanager
 from multiprocessing.connection import Connection as Pipe
 
 from grantpath.engine import Authorizer, GrantpathError
-from grantpath.engine.facts.replica import Replica
+from grantpath.engine.facts.copy.replica import Replica
 from grantpath.engine.policy import policy
-from grantpath.graph.connections import Connections
+from grantpath.graph.client.connections import Connections
 from grantpath.graph.embedded.connect import connection
-from grantpath.graph.store import Store
+from grantpath.graph.guard.store import Store
 
 YES, NO = ("user:bob", "USE_CATALOG", "catalog:hr"), ("user:bob", "CREATE_SCHEMA", "catalog:hr")
 WORKERS, TASKS_OF_A_WORKER = 4, 3

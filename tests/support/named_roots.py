@@ -6,10 +6,10 @@ from pathlib import Path
 from uuid import uuid4
 
 from grantpath.engine import Authorizer
-from grantpath.engine.cli.change_commands import read_statements
+from grantpath.engine.cli.change.change_commands import read_statements
 from grantpath.engine.policy import policy
 from grantpath.engine.tenants import registry
-from grantpath.graph.store import Store
+from grantpath.graph.guard.store import Store
 
 COMPANY = Path(__file__).parents[2] / "docs" / "examples" / "company.txt"
 COMPANY_ROOT = "metalake:ml"  # its name on the pages

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from grantpath.graph.artifacts.folder_lock import lock_folder
-from grantpath.graph.private_files import cache_folder
+from grantpath.graph.files.private_files import cache_folder
 
 CONNECT = ("grpcio>=1.67", "grpcio-status>=1.67", "googleapis-common-protos>=1.65", "zstandard>=0.25")
 

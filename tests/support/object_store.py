@@ -12,7 +12,7 @@ import pytest
 from pyarrow.fs import S3FileSystem
 
 from grantpath.graph.artifacts.jars import ensure_jars
-from grantpath.graph.remote_path import RemotePath, path_at
+from grantpath.graph.files.remote_path import RemotePath, path_at
 
 LOCK = Path(__file__).with_name("hadoop-aws-3.3.4.lock")
 KEY, SECRET = "AKIAEXAMPLE0", "a-secret-that-nothing-prints"

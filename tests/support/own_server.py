@@ -13,12 +13,12 @@ import pytest
 from grantpath.engine import Authorizer
 from grantpath.engine.policy import policy
 from grantpath.engine.tenants import registry
-from grantpath.graph.connection import Connection
+from grantpath.graph.client.connection import Connection
 from grantpath.graph.embedded import process as server_process
 from grantpath.graph.embedded.connect import connection
 from grantpath.graph.embedded.home import Record
 from grantpath.graph.embedded.server import down, up
-from grantpath.graph.store import Store
+from grantpath.graph.guard.store import Store
 
 from .suspended import suspend
 

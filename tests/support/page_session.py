@@ -21,7 +21,7 @@ from grantpath.engine.cli import main
 from grantpath.engine.policy import policy
 from grantpath.engine.scenarios import runner
 from grantpath.engine.tenants import registry
-from grantpath.graph.store import Store
+from grantpath.graph.guard.store import Store
 
 from .page_blocks import HOUSE, Block
 

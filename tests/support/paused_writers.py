@@ -8,8 +8,8 @@ from threading import Event
 from typing import Any
 
 from grantpath.engine import Authorizer
-from grantpath.graph.connection import Connection
-from grantpath.graph.store import Store
+from grantpath.graph.client.connection import Connection
+from grantpath.graph.guard.store import Store
 
 from .proxy import Proxy
 

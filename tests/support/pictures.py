@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from grantpath import cypher
 from grantpath.engine import Authorizer
-from grantpath.engine.cli.change_commands import read_statements
+from grantpath.engine.cli.change.change_commands import read_statements
 from grantpath.engine.tenants import registry
 
 from . import tiers

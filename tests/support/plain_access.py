@@ -9,14 +9,14 @@ import pyarrow as pa
 
 from grantpath.engine.policy.policy import load
 from grantpath.engine.tenants.tenant_state import Entity
-from grantpath.graph.remote_path import RemotePath
-from grantpath.spark_sync.bulk_questions import conditions, prepare, users
-from grantpath.spark_sync.graph_rows import Graph
-from grantpath.spark_sync.remote_versions import writing
-from grantpath.spark_sync.snapshot import Snapshot, write_table
-from grantpath.spark_sync.snapshot_writer import write
-from grantpath.spark_sync.spark_session import SparkEngine
-from grantpath.spark_sync.verification import intervals_of
+from grantpath.graph.files.remote_path import RemotePath
+from grantpath.spark_sync.bulk.bulk_questions import conditions, prepare, users
+from grantpath.spark_sync.bulk.verification import intervals_of
+from grantpath.spark_sync.mirroring.graph_rows import Graph
+from grantpath.spark_sync.mirroring.snapshot_writer import write
+from grantpath.spark_sync.session.snapshot import Snapshot, write_table
+from grantpath.spark_sync.session.spark_session import SparkEngine
+from grantpath.spark_sync.versions.remote_versions import writing
 
 from ..oracle import Oracle, oracle
 

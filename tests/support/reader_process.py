@@ -17,9 +17,9 @@ import pytest
 
 from grantpath.cypher import untorn
 from grantpath.engine import Authorizer
-from grantpath.graph import store as store_module
-from grantpath.graph.revision_guard import RevisionGuard
-from grantpath.graph.transaction import Row
+from grantpath.graph.guard import store as store_module
+from grantpath.graph.guard.revision_guard import RevisionGuard
+from grantpath.graph.guard.transaction import Row
 
 TIMEOUT = 30.0  # other tests share the machine
 BOB, STAFF, PUBLIC = "user:bob", "table:hr.public.staff", "schema:hr.public"

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from grantpath.engine.decide.evaluation import RemedyContext
-from grantpath.engine.decide.explanation import remedy_parameters
-from grantpath.engine.decide.remedy import Remedy, nearest
+from grantpath.engine.answers.evaluation import RemedyContext
+from grantpath.engine.answers.explanation import remedy_parameters
+from grantpath.engine.answers.remedy import Remedy, nearest
 from grantpath.engine.policy.policy import Policy
 
 from ..oracle import Oracle

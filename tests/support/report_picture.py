@@ -8,8 +8,8 @@ from tempfile import TemporaryDirectory
 
 from playwright.sync_api import sync_playwright
 
-from grantpath.engine.cli.demo_data import POLICY, ROOT, estate
-from grantpath.spark_sync.report_page import report
+from grantpath.engine.cli.admin.demo_data import POLICY, ROOT, estate
+from grantpath.spark_sync.reporting.report_page import report
 
 from ..oracle import Oracle, oracle
 from . import tiers

@@ -5,11 +5,11 @@ from itertools import combinations, product
 from random import Random
 from typing import Any
 
-from grantpath.engine.decide.revocation import Revocation, revocation_parameters, revoked
+from grantpath.engine.advise.revocation import Revocation, revocation_parameters, revoked
 from grantpath.engine.policy.clauses import facts_of
 from grantpath.engine.policy.facts import FactKind
 from grantpath.engine.policy.policy import Policy
-from grantpath.graph.statement import Check as Asked
+from grantpath.graph.language.statement import Check as Asked
 
 from ..oracle import Oracle
 from ..oracle.notation import Ref

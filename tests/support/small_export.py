@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from grantpath.spark_sync import export
-from grantpath.spark_sync.snapshot_export import Format, SnapshotExport
+from grantpath.spark_sync.tables.snapshot_export import Format, SnapshotExport
 
 from ..oracle import oracle
 from .plain_access import write_snapshot

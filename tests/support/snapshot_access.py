@@ -4,9 +4,9 @@ from pathlib import Path
 
 import numpy as np
 
-from grantpath.spark_sync.bulk_questions import conditions, prepare, users
-from grantpath.spark_sync.snapshot import Snapshot
-from grantpath.spark_sync.verification import allowed
+from grantpath.spark_sync.bulk.bulk_questions import conditions, prepare, users
+from grantpath.spark_sync.bulk.verification import allowed
+from grantpath.spark_sync.session.snapshot import Snapshot
 
 Pair = tuple[str, str, str, str]  # user, name, type, object
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from grantpath.engine.facts.snapshot_reader import TABLES
-from grantpath.graph.remote_path import AnyPath
-from grantpath.spark_sync.snapshot import Snapshot
+from grantpath.engine.facts.snapshot.snapshot_reader import TABLES
+from grantpath.graph.files.remote_path import AnyPath
+from grantpath.spark_sync.session.snapshot import Snapshot
 
 UNSORTED = ("access/reach", "access/expand")  # their rows have no order
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from grantpath.engine import Authorizer, Invalid
-from grantpath.graph.statement import Check, Which, Who
+from grantpath.graph.language.statement import Check, Which, Who
 
 from ..conftest import Tenants
 from ..oracle import Oracle, OracleError, oracle

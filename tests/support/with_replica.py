@@ -4,8 +4,8 @@ import copy
 from typing import Any
 
 from grantpath.engine import Authorizer
-from grantpath.engine.facts.fact_version import FactVersion
-from grantpath.engine.facts.replica import Replica
+from grantpath.engine.facts.copy.replica import Replica
+from grantpath.engine.facts.set.fact_version import FactVersion
 
 
 def with_replica(auth: Authorizer) -> Authorizer:

@@ -19,11 +19,11 @@ from typing import Any
 import pytest
 
 from grantpath.engine import Authorizer
-from grantpath.engine.decide.batches import MOST
+from grantpath.engine.answers.batches import MOST
 from grantpath.engine.tenants import registry
-from grantpath.graph.connection import Connection
+from grantpath.graph.client.connection import Connection
 from grantpath.graph.embedded.connect import connection
-from grantpath.graph.store import QUICK_TRIES, Store
+from grantpath.graph.guard.store import QUICK_TRIES, Store
 
 from ..support import reader_process
 from ..support.reader_process import ALWAYS, AT_TIMES, BOB, KINDS, PUBLIC, QUESTIONS, STAFF, TIMEOUT, Guard, Reader

@@ -38,8 +38,8 @@ from grantpath.engine import Authorizer
 from grantpath.engine.policy import policy
 from grantpath.engine.transfer import fact_writer, importer
 from grantpath.graph.embedded.connect import connection
-from grantpath.graph.revision_guard import RevisionGuard
-from grantpath.graph.store import Store
+from grantpath.graph.guard.revision_guard import RevisionGuard
+from grantpath.graph.guard.store import Store
 
 root, how, at, folder = sys.argv[1:]
 model = policy.load("gravitino")

@@ -12,8 +12,8 @@ import pytest
 from grantpath import cypher
 from grantpath.engine import Authorizer, Change, Conflict, GrantpathError, Invalid, Refused, Unknown
 from grantpath.graph.embedded.connect import connection
-from grantpath.graph.revision_marks import Begun
-from grantpath.graph.store import Store
+from grantpath.graph.guard.revision_marks import Begun
+from grantpath.graph.guard.store import Store
 
 from ..conftest import Tenants
 from ..support.other_texts import other_texts

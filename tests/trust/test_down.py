@@ -13,7 +13,7 @@ import pytest
 
 from grantpath import cypher
 from grantpath.engine import Authorizer, Decision, Unavailable
-from grantpath.graph.store import Store
+from grantpath.graph.guard.store import Store
 
 from ..support.lateness import Lateness
 from ..support.own_server import OwnServer, own_server
@@ -205,8 +205,8 @@ def test_question_under_the_lock_raises_while_the_server_hangs(
         return run(self, text, *given, **named)
 
     with monkeypatch.context() as patch:
-        patch.setattr("grantpath.graph.store.QUICK_TRIES", 0)
-        patch.setattr("grantpath.graph.store.untorn", lambda row: False)
+        patch.setattr("grantpath.graph.guard.store.QUICK_TRIES", 0)
+        patch.setattr("grantpath.graph.guard.store.untorn", lambda row: False)
         answers(patient)
         patch.setattr(neo4j.Transaction, "run", suspended)
         try:

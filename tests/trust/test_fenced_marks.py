@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from grantpath.engine import Authorizer, GrantpathError
-from grantpath.graph.connection import Connection
+from grantpath.graph.client.connection import Connection
 
 from ..conftest import Tenants
 from ..support.other_texts import other_texts

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from grantpath.engine import Authorizer
-from grantpath.graph.connection import Connection
+from grantpath.graph.client.connection import Connection
 
 from ..conftest import Tenants
 from ..support.one_grant import FACTS

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from grantpath.engine.facts.snapshot_questions import ask
+from grantpath.engine.facts.snapshot.snapshot_questions import ask
 from grantpath.engine.policy import policy
 from grantpath.engine.policy.yaml_reader import MAX_BYTES, MAX_DEPTH, MAX_VALUES, parse_documents
 from grantpath.engine.scenarios.scenario_file import read_scenarios

@@ -13,8 +13,8 @@ import pytest
 from grantpath.engine import Authorizer
 from grantpath.engine.policy import policy
 from grantpath.graph.errors import GrantpathError, Invalid, InvalidInput, Refused
-from grantpath.graph.reference import MAX_REFERENCE_BYTES, MAX_SEGMENT_BYTES, parse
-from grantpath.graph.statement import MAX_LINE, parse_statement
+from grantpath.graph.language.reference import MAX_REFERENCE_BYTES, MAX_SEGMENT_BYTES, parse
+from grantpath.graph.language.statement import MAX_LINE, parse_statement
 
 from ..conftest import Closing, Tenants
 from ..oracle import oracle

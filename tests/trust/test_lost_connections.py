@@ -11,9 +11,9 @@ import pytest
 from neo4j._async_compat.network._bolt_socket import BoltSocketBase
 
 from grantpath.engine import Authorizer, GrantpathError, Unavailable
-from grantpath.graph.connection import Connection
-from grantpath.graph.driver import IDLE_SECONDS
-from grantpath.graph.store import Store
+from grantpath.graph.client.connection import Connection
+from grantpath.graph.client.driver import IDLE_SECONDS
+from grantpath.graph.guard.store import Store
 
 from ..conftest import Tenants
 from ..support.one_grant import ALLOWED, FACTS

@@ -12,16 +12,16 @@ from grantpath.engine import Authorizer, GrantpathError, Inconsistent, Unavailab
 from grantpath.engine.tenants import lifecycle, registry
 from grantpath.engine.transfer import importer
 from grantpath.engine.transfer.policy_upgrade import upgrade
-from grantpath.graph.bulk_write import Bulk
-from grantpath.graph.connection import Connection
-from grantpath.graph.heartbeat import HOST
-from grantpath.graph.store import Store
-from grantpath.graph.writer_lock import Held
+from grantpath.graph.client.connection import Connection
+from grantpath.graph.guard.bulk_write import Bulk
+from grantpath.graph.guard.heartbeat import HOST
+from grantpath.graph.guard.store import Store
+from grantpath.graph.guard.writer_lock import Held
 
 from ..conftest import Tenants
+from ..engine.tenants.test_follow_policy import titled
 from ..support.paused_writers import WAIT, Client, Stop, after, before
 from ..support.tiers import others_slow
-from ..tenants.test_follow_policy import titled
 
 FACTS = ["add catalog:hr", "add user:ann", "add user:bob"]
 OWNERS = """MATCH (owner:Entity)-[:OWNS]->(:Entity {root: $root, ref: 'catalog:hr'})

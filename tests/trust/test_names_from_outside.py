@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from grantpath.engine import InvalidInput, InvalidReference, reference, statement
 from grantpath.engine.policy import policy
 from grantpath.engine.policy.schema import BUILT_IN
-from grantpath.graph.reference import parse
-from grantpath.graph.statement import parse_statement
+from grantpath.graph.language.reference import parse
+from grantpath.graph.language.statement import parse_statement
 
 from ..support.sizes import size
 

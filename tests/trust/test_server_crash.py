@@ -13,7 +13,7 @@ import neo4j
 import pytest
 
 from grantpath.engine import Authorizer, Unavailable
-from grantpath.graph.revision_guard import RevisionGuard
+from grantpath.graph.guard.revision_guard import RevisionGuard
 
 from ..support.crashes import FACTS, marks, whole
 from ..support.own_server import OwnServer, own_server

@@ -12,9 +12,9 @@ from threading import Event
 import pytest
 
 from grantpath.engine import Authorizer, GrantpathError
-from grantpath.graph.connection import Connection
-from grantpath.graph.store import STALL_LIMIT, Store
-from grantpath.graph.transaction import Writing
+from grantpath.graph.client.connection import Connection
+from grantpath.graph.guard.store import STALL_LIMIT, Store
+from grantpath.graph.guard.transaction import Writing
 
 from ..conftest import Tenants
 from ..support.proxy import Proxy
@@ -33,11 +33,11 @@ from pathlib import Path
 from grantpath.engine import Authorizer, GrantpathError
 from grantpath.engine.policy import policy
 from grantpath.engine.transfer import importer
-from grantpath.graph.bulk_write import Bulk
-from grantpath.graph.revision_marks import MarkBook
-from grantpath.graph.revision_guard import RevisionGuard
+from grantpath.graph.guard.bulk_write import Bulk
+from grantpath.graph.guard.revision_marks import MarkBook
+from grantpath.graph.guard.revision_guard import RevisionGuard
 from grantpath.graph.embedded.connect import connection
-from grantpath.graph.store import Store
+from grantpath.graph.guard.store import Store
 
 tenant, step, folder = sys.argv[1:]
 model = policy.load("gravitino")

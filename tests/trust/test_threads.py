@@ -11,9 +11,9 @@ from threading import Barrier, Event, Thread
 import pytest
 
 from grantpath.engine import Authorizer, Decision, GrantpathError, Inconsistent, Unavailable
-from grantpath.graph.connection import Connection
-from grantpath.graph.store import Store
-from grantpath.graph.writer_queue import Turns
+from grantpath.graph.client.connection import Connection
+from grantpath.graph.guard.store import Store
+from grantpath.graph.guard.writer_queue import Turns
 
 from ..conftest import Tenants
 from ..support.one_grant import ALLOWED, FACTS
@@ -113,7 +113,7 @@ def test_load_that_waits_too_long_names_the_active_thread(auth: Authorizer) -> N
 
 
 def test_question_under_the_lock_takes_its_turn(auth: Authorizer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("grantpath.graph.store.QUICK_TRIES", 0)
+    monkeypatch.setattr("grantpath.graph.guard.store.QUICK_TRIES", 0)
     with kept(auth), pytest.raises(Unavailable, match="thread busy-writer of this process"):
         auth.check(*ALLOWED)
     assert isinstance(auth.check(*ALLOWED), Decision)

@@ -8,8 +8,8 @@ import pytest
 
 from grantpath.engine import Unavailable
 from grantpath.engine.cli.main import main
-from grantpath.graph.connection import Connection
-from grantpath.graph.store import Store
+from grantpath.graph.client.connection import Connection
+from grantpath.graph.guard.store import Store
 
 from ..conftest import Tenants
 

@@ -14,9 +14,9 @@ from pydantic import BaseModel
 
 from grantpath.engine import AsyncAuthorizer, Authorizer, Check, GrantpathError, Listing
 from grantpath.engine.cli.main import app
-from grantpath.engine.past_root import PastRoot
+from grantpath.engine.past.past_root import PastRoot
 from grantpath.engine.tenants import registry
-from grantpath.graph.store import Store
+from grantpath.graph.guard.store import Store
 
 from ..conftest import Tenants
 from ..support.command_line import Run, run

@@ -4,11 +4,11 @@ import pytest
 
 from grantpath.engine import Authorizer, Unavailable
 from grantpath.engine.cli.main import main
-from grantpath.graph.address import SCHEMES, need_address, shown
-from grantpath.graph.connection import Connection
-from grantpath.graph.driver import in_words
+from grantpath.graph.client.address import SCHEMES, need_address, shown
+from grantpath.graph.client.connection import Connection
+from grantpath.graph.client.driver import in_words
 from grantpath.graph.embedded.connect import connection
-from grantpath.graph.store import Store
+from grantpath.graph.guard.store import Store
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

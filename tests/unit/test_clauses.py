@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grantpath.engine.decide.evaluation import winning
-from grantpath.engine.facts.folding import fold
-from grantpath.engine.facts.intervals import CompiledCondition, Events, IntervalRows
+from grantpath.engine.answers.evaluation import winning
+from grantpath.engine.facts.kernel.folding import fold
+from grantpath.engine.facts.kernel.intervals import CompiledCondition, Events, IntervalRows
 from grantpath.engine.policy.clauses import ALWAYS, NEVER, Atom, Clauses, both, either, facts_of
 from grantpath.engine.policy.facts import ALL, Fact
 

@@ -10,7 +10,7 @@ from types import ModuleType
 import pyarrow.parquet as pq
 import pytest
 
-from grantpath.engine.cli.demo_data import (
+from grantpath.engine.cli.admin.demo_data import (
     CATALOGS,
     ROLES,
     ROOT,

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grantpath.engine.policy.facts import ALL, Fact, FactKind, place_prefix, place_type, second_object
-from grantpath.graph.reference import reference
+from grantpath.graph.language.reference import reference
 
 types = st.from_regex(r"[a-z][a-z0-9_]*", fullmatch=True) | st.sampled_from(["below", "with", "every", "grantee"])
 privileges = st.from_regex(r"[A-Z][A-Z0-9_]*", fullmatch=True) | st.sampled_from(["ALLOW", "DENY", "EVERY", "BELOW"])

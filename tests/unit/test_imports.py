@@ -52,6 +52,9 @@ def run(code: str, *arguments: str, **variables: str) -> subprocess.CompletedPro
     return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, env=variables)
 
 
+AUTHORIZER = "grantpath.engine.authorizer.authorizer.authorizer"
+
+
 def loaded(code: str) -> set[str]:
     ran = run(f"import sys\n{code}\nprint(*sys.modules)")
     assert ran.returncode == 0, ran.stderr
@@ -61,9 +64,13 @@ def loaded(code: str) -> set[str]:
 @pytest.mark.parametrize(
     ("code", "wanted", "unwanted"),
     [
-        (ASK, "grantpath.engine.authorizer", set[str]()),
-        (ASK.replace(".engine", ""), "grantpath.engine.authorizer", set[str]()),
-        (HELP, "grantpath.engine.cli.spark_commands", {"pydantic", "yaml", "ssl", "grantpath.engine.authorizer"}),
+        (ASK, "grantpath.engine.authorizer.authorizer", set[str]()),
+        (ASK.replace(".engine", ""), "grantpath.engine.authorizer.authorizer", set[str]()),
+        (
+            HELP,
+            "grantpath.engine.cli.bulk.spark_commands",
+            {"pydantic", "yaml", "ssl", "grantpath.engine.authorizer.authorizer"},
+        ),
     ],
     ids=["engine", "grantpath", "help"],
 )

@@ -19,7 +19,7 @@ from .interval_mutants import MUTANTS, Mutant
 
 pytestmark = pytest.mark.slow
 
-PACKAGE = "grantpath.engine.facts"
+PACKAGE = "grantpath.engine.facts.kernel"
 MODULES = (  # each imports those before it
     "intervals",
     "interval_sets",

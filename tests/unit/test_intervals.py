@@ -8,11 +8,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from grantpath.engine.facts import intervals
-from grantpath.engine.facts.fact_table import FactTable, Prepared, TargetedQuestion
-from grantpath.engine.facts.intervals import ActingPrincipals
-from grantpath.engine.facts.principals import Closure, Roles, as_role
-from grantpath.engine.facts.tree_order import Numbering, number
+from grantpath.engine.facts.kernel import intervals
+from grantpath.engine.facts.kernel.fact_table import FactTable, Prepared, TargetedQuestion
+from grantpath.engine.facts.kernel.intervals import ActingPrincipals
+from grantpath.engine.facts.kernel.principals import Closure, Roles, as_role
+from grantpath.engine.facts.kernel.tree_order import Numbering, number
 from grantpath.engine.policy.clauses import Atom, Clauses
 from grantpath.engine.policy.facts import Fact, FactKind
 from grantpath.engine.policy.policy import load

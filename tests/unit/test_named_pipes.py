@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from grantpath.graph import tls
+from grantpath.graph.client import tls
 from grantpath.graph.errors import InvalidInput
-from grantpath.graph.private_files import private_line
+from grantpath.graph.files.private_files import private_line
 
 CHECK = ["check", "user:bob", "load_table", "table:a.b.c", "--root", "metalake:ml"]
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from grantpath.engine.facts.interval_sets import runs_of, union, within
-from grantpath.engine.facts.intervals import IntervalRows
-from grantpath.engine.facts.tree_order import number
+from grantpath.engine.facts.kernel.interval_sets import runs_of, union, within
+from grantpath.engine.facts.kernel.intervals import IntervalRows
+from grantpath.engine.facts.kernel.tree_order import number
 from grantpath.engine.policy.policy import load
 from grantpath.engine.tenants.tenant_state import Entity
 

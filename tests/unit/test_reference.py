@@ -8,8 +8,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from grantpath.graph.errors import InvalidReference
+from grantpath.graph.language.reference import MAX_REFERENCE_BYTES, MAX_SEGMENT_BYTES, Reference, parse
 from grantpath.graph.messages import indefinite
-from grantpath.graph.reference import MAX_REFERENCE_BYTES, MAX_SEGMENT_BYTES, Reference, parse
 
 from ..support.random_names import COMPOSED, DECOMPOSED, ODD
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from grantpath.engine.facts.region_cover import SpanLists, _Slots
+from grantpath.engine.facts.compare.region_cover import SpanLists, _Slots
 
 Spans = list[tuple[int, int]]
 

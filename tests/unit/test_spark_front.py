@@ -6,7 +6,7 @@ import sys
 LAZY = """
 import sys
 import grantpath.spark_sync as front
-assert "pyspark" not in sys.modules and "grantpath.spark_sync.snapshot" not in sys.modules
+assert "pyspark" not in sys.modules and "grantpath.spark_sync.session.snapshot" not in sys.modules
 assert all(callable(getattr(front, name)) for name in front.__all__), front.__all__
 assert not hasattr(front, "nothing")
 print(*front.__all__)

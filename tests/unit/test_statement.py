@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grantpath.graph.errors import InvalidInput
-from grantpath.graph.reference import Reference
-from grantpath.graph.statement import (
+from grantpath.graph.language.reference import Reference
+from grantpath.graph.language.statement import (
     MAX_LINE,
     Check,
     Which,

@@ -28,14 +28,14 @@ def pytest_on(*arguments: str) -> str:
 
 
 def test_browser_test_without_chromium_is_reported_and_starts_no_server() -> None:
-    shown = pytest_on("--all", str(TESTS / "cli" / "test_browser.py"), "-k", "picture")
+    shown = pytest_on("--all", str(TESTS / "engine" / "cli" / "test_browser.py"), "-k", "picture")
     assert re.search(r"^NOT RUN: .*test_the_picture_shows_the_path: .*no Chromium on PATH", shown, re.MULTILINE)
     assert "1 skipped" in shown and "error" not in shown
 
 
 @pytest.mark.slow
 def test_omitted_slow_tests_are_counted() -> None:
-    shown = pytest_on(str(TESTS / "cli" / "test_browser.py"), "-k", "picture")
+    shown = pytest_on(str(TESTS / "engine" / "cli" / "test_browser.py"), "-k", "picture")
     assert re.search(r"^slow tests left out: 1; run them with", shown, re.MULTILINE)
 
 
@@ -65,7 +65,12 @@ class Worker:
 
 def test_one_worker_gets_the_files_that_need_spark() -> None:
     """The scheduler is asked alone: its base class sends the work to processes."""
-    files = ["spark/test_closure.py", "spark/test_bulk_access.py", "unit/test_tiers.py", "cli/test_settings.py"]
+    files = [
+        "spark_sync/test_closure.py",
+        "spark_sync/test_bulk_access.py",
+        "unit/test_tiers.py",
+        "engine/cli/test_settings.py",
+    ]
     scheduler: Any = OneSparkWorker.__new__(OneSparkWorker)
     workers = {name: Worker() for name in ("first", "second")}
     scheduler.assigned_work = {worker: {} for worker in workers.values()}

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from grantpath.engine import AsyncAuthorizer, Authorizer, Unavailable
-from grantpath.graph.driver import in_words
+from grantpath.graph.client.driver import in_words
 
 from ..support.command_line import Run, run
 from ..support.tls_server import certificates

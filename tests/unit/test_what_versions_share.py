@@ -5,10 +5,11 @@ import random
 import numpy as np
 import pytest
 
-from grantpath.engine.facts import equal_rows, layered_map
-from grantpath.engine.facts.equal_rows import kinds_of
-from grantpath.engine.facts.fact_version import EntityNumbers
-from grantpath.engine.facts.layered_map import LayeredMap
+from grantpath.engine.facts.compare import equal_rows
+from grantpath.engine.facts.compare.equal_rows import kinds_of
+from grantpath.engine.facts.set import layered_map
+from grantpath.engine.facts.set.fact_version import EntityNumbers
+from grantpath.engine.facts.set.layered_map import LayeredMap
 from grantpath.engine.policy import policy as policies
 
 

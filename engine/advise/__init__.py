@@ -1,0 +1,1 @@
+"""Advice to an operator: the smallest set of statements after which an allowed check is refused."""

@@ -1,0 +1,63 @@
+"""Chooses the query that answers a who or which question, and builds its parameters."""
+
+from typing import Any
+
+from grantpath.engine.answers.request import ResolvedQuestion, below_parameters, every_parameters, place_parameters
+from grantpath.engine.policy.clauses import texts
+from grantpath.engine.policy.facts import second_object
+from grantpath.engine.policy.policy import Policy
+from grantpath.graph.language.reference import Reference
+
+
+def list_query(policy: Policy, root: Reference, question: ResolvedQuestion) -> tuple[str, dict[str, Any]]:
+    """The name of the query, and its parameters without `root`, `after` and `limit`.
+
+    which_below.cypher is which.cypher with the facts about descendants of a place. Few clauses need these facts.
+    """
+    if question.object is not None:
+        return "who", _who_parameters(policy, question)
+    plan, parameters = question.requirement.plan, _which_parameters(policy, root, question)
+    if not plan.inside:
+        return "which", parameters
+    builtin = parameters.pop("builtin")
+    return "which_below", {
+        **parameters,
+        "builtin_types": builtin,
+        "below": bool(plan.below),
+        "every": [{**every_parameters(fact), "name": fact.place} for fact in plan.every],
+    }
+
+
+def _who_parameters(policy: Policy, question: ResolvedQuestion) -> dict[str, Any]:
+    plan = question.requirement.plan
+    return {
+        "needed": question.needed,
+        "places": place_parameters(question.places, plan),
+        "clauses": plan.parameters,
+        "facts": texts(plan.facts),
+        "users": policy.user_types,
+        "acting": policy.role_types if question.one_role else policy.user_types,
+        "one_role": question.one_role,
+        "without_facts": plan.allows_without_facts,
+        **below_parameters(question.places, plan),
+    }
+
+
+def _which_parameters(policy: Policy, root: Reference, question: ResolvedQuestion) -> dict[str, Any]:
+    assert question.subject is not None, "`which` has a subject"
+    plan, type_ = question.requirement.plan, question.requirement.type
+    shared = {at: ref for at, ref in question.places.items() if ref == root or second_object(at)}
+    chain, facts = policy.names.chain(type_), texts(plan.facts)
+    return {
+        "needed": question.needed,
+        "subject": question.subject.text,
+        "one_role": question.one_role,
+        "as_role": question.as_role,
+        "type": type_,
+        "top": root.text,
+        "places": place_parameters(shared, plan),
+        "given": [f"EXISTS {each}" for each in chain],
+        "builtin": [each for each in chain if f"BUILTIN {each}" in facts],
+        "clauses": plan.parameters,
+        "facts": facts,
+    }

@@ -1,0 +1,4 @@
+"""The public methods: `Authorizer`, and `AsyncAuthorizer` for event loops.
+
+Start at `authorizer.py`.
+"""

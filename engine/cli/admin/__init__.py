@@ -1,0 +1,1 @@
+"""The commands of operators: servers, roots, policies, logs, settings, scenario files, the demo."""

@@ -1,0 +1,146 @@
+"""The command `log`: the history of a root."""
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from grantpath.engine.cli.admin.log_upkeep import prune_log, verify_log
+from grantpath.engine.cli.change.change_commands import PANEL
+from grantpath.engine.cli.context import CommandContext, command
+from grantpath.engine.cli.output import emit, note, out, styled
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from grantpath.engine.change.audit_log import Logged
+
+MOST = 10_000  # audit_log.MOST; that module takes long to import
+TIME = "a day or a time in UTC, e.g. 2026-01-31 or 2026-01-31T12:00"
+Limit = Annotated[int, typer.Option(min=0, max=MOST, metavar="N", help="show the last N entries")]
+Actor = Annotated[str | None, typer.Option("--by", metavar="SUBJECT", help="only changes by this user, e.g. user:ann")]
+ALSO = ", including changes whose statement names another entity"
+About = Annotated[str | None, typer.Option("--object", metavar="REF", help=f"only changes of this object{ALSO}")]
+Subject = Annotated[str | None, typer.Option(metavar="SUBJECT", help=f"only changes of this subject{ALSO}")]
+Since = Annotated[str | None, typer.Option(metavar="TIME", help=f"only changes at or after this time: {TIME}")]
+Until = Annotated[str | None, typer.Option(metavar="TIME", help="only changes before this time")]
+Revision = Annotated[int | None, typer.Option(metavar="N", help="only the change with this revision")]
+After = Annotated[int | None, typer.Option(metavar="N", help="only revisions after this one")]
+Before = Annotated[int | None, typer.Option(metavar="N", help="only revisions before this one, for the previous page")]
+ById = Annotated[str | None, typer.Option("--id", metavar="ID", help="only the change, or the batch, with this id")]
+Verify = Annotated[bool, typer.Option("--verify", help="check that no entry was altered; exit code 1 if one was")]
+Head = Annotated[str | None, typer.Option(metavar="HASH", help="for --verify: a hash that a change returned")]
+PruneBefore = Annotated[
+    str | None,
+    typer.Option(
+        "--prune-before",
+        metavar="TIME|REVISION",
+        help="remove the entries before this time or revision; --by names the operator",
+    ),
+]
+Yes = Annotated[bool, typer.Option("--yes", help="with --prune-before: do not ask")]
+OnlyRefused = Annotated[bool, typer.Option("--refused", help="show refused attempts instead, with the reason")]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    command(app, PANEL, "grantpath log --by user:ann --since 2026-01-31")(log)
+
+
+def log(
+    session: CommandContext,
+    limit: Limit = 20,
+    by: Actor = None,
+    object_: About = None,
+    subject: Subject = None,
+    since: Since = None,
+    until: Until = None,
+    revision: Revision = None,
+    after: After = None,
+    before: Before = None,
+    id_: ById = None,
+    refused: OnlyRefused = False,
+    verify: Verify = False,
+    head: Head = None,
+    prune_before: PruneBefore = None,
+    yes: Yes = False,
+) -> int:
+    """Show the accepted changes of a root, or the refused attempts: when, by whom, and what; the newest last.
+
+    An entry must match all of the given options. A load is a single entry with the number of its changes. --object
+    and --subject also find a change that affected this entity although its statement names another one, e.g. the drop
+    of the parent. Such a change is not found if it has more than 200,000 facts, or if an older version wrote its entry.
+
+    --verify checks the hash chain of the log instead. Exit code 0: no entry was altered, 1: an entry was altered.
+    --prune-before removes old entries permanently, and keeps the chain verifiable.
+    """
+    if verify and prune_before is not None:
+        raise typer.BadParameter("--verify and --prune-before cannot be combined; give one of them")
+    if prune_before is not None:
+        prune_log(session, prune_before, by, yes)
+        return 0
+    if verify or head is not None:
+        return verify_log(session, head)
+    if revision is not None:
+        after, before = max(revision - 1, after or 0), min(revision + 1, before or revision + 1)
+    from grantpath.engine.change.audit_log import moment
+
+    with session.open(history=True) as authorizer:
+        entries = authorizer.log(
+            id=id_,
+            actor=by,
+            object=object_,
+            subject=subject,
+            since=moment(since) if since else None,
+            until=moment(until) if until else None,
+            after=after,
+            before=before,
+            refused=refused,
+            limit=limit,
+        )
+    if session.json:
+        emit(
+            {"answer": [_summary(each) for each in entries], "complete": entries.complete, "revision": entries.revision}
+        )
+        return 0
+    if entries:
+        out().print(_table(entries, refused), soft_wrap=False)
+    elif entries.complete:
+        note(f"no {'refused attempt' if refused else 'accepted change'} matches")
+    if not entries.complete:
+        earlier = f", --before {entries[0].revision} the previous ones" if entries else ""
+        note(f"more entries match: --limit N shows the last N{earlier}")
+    elif authorizer.log_begins is not None and not refused:
+        note(f"the log begins at revision {authorizer.log_begins}: older entries were pruned")
+    return 0
+
+
+def _summary(entry: "Logged") -> dict[str, Any]:
+    summary = entry.model_dump(mode="json")
+    if entry.reason is None:
+        del summary["reason"]
+    else:
+        del summary["hash"]
+    return summary
+
+
+def _table(entries: "list[Logged]", refused: bool) -> "Table":
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("revision", justify="right")
+    table.add_column("at (UTC)", no_wrap=True)
+    table.add_column("by")
+    table.add_column("refused" if refused else "statement", overflow="fold")
+    for each in entries:
+        actor = styled(_actor(each)) if each.actor else styled("(a fact)", "dim")
+        table.add_row(str(each.revision), _at(each.at), actor, styled(each.reason or each.statement))
+    return table
+
+
+def _actor(entry: "Logged") -> str:
+    return f"{entry.actor} as {entry.as_role}" if entry.as_role else str(entry.actor)
+
+
+def _at(at: datetime) -> str:
+    return at.strftime("%Y-%m-%d %H:%M:%S")

@@ -1,0 +1,1 @@
+"""The commands that ask questions and show what is in a root."""

@@ -1,0 +1,1 @@
+"""The commands for many rows: loads, mirrors, and bulk answers of Spark."""

@@ -1,0 +1,51 @@
+"""The command that writes an HTML report about a snapshot."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from grantpath.engine.cli.bulk.spark_commands import PANEL, Snapshot
+from grantpath.engine.cli.context import CommandContext, command
+from grantpath.engine.cli.output import emit, out, styled
+from grantpath.graph.errors import InvalidInput
+
+Out = Annotated[
+    Path | None, typer.Option("--out", metavar="FILE", help="the file to create; default: SNAPSHOT with .html added")
+]
+Top = Annotated[int, typer.Option("--top", min=1, max=10_000, metavar="N", help="the maximum number of rows per table")]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    command(app, PANEL, "grantpath report ./monday --out monday.html")(report)
+
+
+def report(session: CommandContext, snapshot: Snapshot, target: Out = None, top: Top = 100) -> None:
+    """Write an HTML report about a snapshot that has bulk answers.
+
+    The page shows totals, exposure, reach, the widest users, the most exposed objects, and grants without effect. It is
+    one file and needs no network.
+    """
+    from grantpath.spark_sync.reporting.report_page import report as write_report
+
+    file = target or _beside(snapshot)
+    found = write_report(snapshot, file, top)
+    if session.json:
+        emit({**asdict(found), "file": str(found.file)})
+        return
+    text = f" {found.file}: {found.users:,} users, {found.grants:,} grants at revision {found.revision}"
+    out().print(styled("wrote", "bold green"), styled(text), sep="")
+    idle = f"  {found.dead:,} dead and {found.shadowed:,} shadowed grants; {found.bytes // 1000:,} KB"
+    out().print(styled(idle, "dim"))
+
+
+def _beside(snapshot: str) -> Path:
+    """The file with the name of a snapshot. Raises InvalidInput for one that is not on this machine."""
+    from grantpath.graph.files.remote_path import path_at
+
+    folder = path_at(snapshot)
+    if isinstance(folder, Path):
+        return Path(f"{folder}.html")
+    raise InvalidInput(f"{folder} is not a folder on this machine; name the file to create with --out")

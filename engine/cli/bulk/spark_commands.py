@@ -1,0 +1,283 @@
+"""The commands for bulk questions on a snapshot in Spark: access, ask, diff, verify."""
+
+import os
+import random
+import signal
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from grantpath.engine.cli.context import AsOf, CommandContext, command
+from grantpath.engine.cli.output import counting, emit, note, out, reporting, styled
+from grantpath.graph.errors import InvalidInput
+from grantpath.graph.messages import printable
+from grantpath.graph.progress import ReportLine
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from grantpath.engine.answers.decision import Decision
+    from grantpath.engine.authorizer.authorizer import Authorizer
+    from grantpath.engine.past.past_root import PastRoot
+    from grantpath.spark_sync.bulk.bulk_access import AccessReport
+    from grantpath.spark_sync.bulk.difference import Difference
+    from grantpath.spark_sync.bulk.verification import CheckMany
+    from grantpath.spark_sync.session.snapshot import Snapshot as Mirrored
+
+PANEL = "In bulk, with Spark"
+BATCH = 500
+MOST_CHANGES = 10_000  # the number of changes since a mirror that `verify` reads
+SHOWN = 20
+AGES = ((24 * 60, "days"), (60, "hours"))  # in minutes
+# texts: a Path would remove one of the slashes of a URI
+Out = Annotated[str, typer.Argument(metavar="OUT", help="the folder to create")]
+Snapshot = Annotated[str, typer.Argument(metavar="SNAPSHOT", help="a folder or URI that `grantpath mirror` wrote")]
+Question = Annotated[str, typer.Argument(metavar="QUESTION", help="in quotes, as in a scenario file")]
+Names = Annotated[
+    list[str], typer.Option("--names", metavar="NAME,NAME", help="privileges and operations, separated by commas")
+]
+Expand = Annotated[
+    list[str], typer.Option("--expand", metavar="NAME,NAME", help="names whose intervals are written for each user")
+]
+
+BroadcastLimit = Annotated[
+    int,
+    typer.Option(
+        "--broadcast-limit",
+        metavar="MIB",
+        min=0,
+        help="the most memory for the facts in each Spark worker; if they need more, a slower join is used",
+    ),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands."""
+    command(app, PANEL, "grantpath access ./monday --names load_table,SELECT_TABLE")(access)
+    command(app, PANEL, 'grantpath ask ./monday "which table can user:bob load_table"')(ask)
+    command(app, PANEL, "grantpath diff ./monday ./tuesday --names load_table")(diff)
+    command(app, PANEL, "grantpath verify ./monday --sample 1000")(verify)
+
+
+def access(
+    session: CommandContext,
+    snapshot: Snapshot,
+    names: Names = [],  # noqa: B006
+    expand: Expand = [],  # noqa: B006
+    broadcast_limit: BroadcastLimit = 256,
+) -> None:
+    """Answer for all users at once: who can use what, as reach by user and exposure by object.
+
+    Without --names, this covers all privileges, and all operations that need no second object. The Parquet files are
+    written into SNAPSHOT/access.
+    """
+    from grantpath.spark_sync.bulk.bulk_access import access as compute
+
+    asked = _split(names)
+    with working("answering for all users") as progress:
+        report = compute(snapshot, asked or None, _split(expand), progress, broadcast_limit)
+    if session.json:
+        answer = [{"name": name, "type": type_, "pairs": many} for (name, type_), many in report.accessible.items()]
+        emit({"answer": answer, "complete": True, "reach_rows": report.reach_rows, "seconds": report.seconds})
+        return
+    show_access(report, tops=bool(asked))
+
+
+def show_access(report: "AccessReport", tops: bool) -> None:
+    """Prints the number of pairs of user and object by name; with `tops`, also the widest users and objects."""
+    from grantpath.spark_sync.bulk.verification import exposed, widest
+
+    console = out()
+    counted = sorted(report.accessible.items(), key=lambda pair: (-pair[1], pair[0]))
+    rows = [(name, type_, f"{many:,}") for (name, type_), many in counted if many]
+    console.print(table(("name", "on", "pairs of user and object"), rows[:SHOWN]), soft_wrap=False)
+    if len(rows) > SHOWN:
+        console.print(styled(f"and {len(rows) - SHOWN} more names; --json lists them all", "dim"))
+    for name, type_, _ in rows[:SHOWN] if tops else []:
+        readers = [(who, f"{many:,}") for who, many in widest(report.snapshot, name, type_, 5)]
+        objects = [(ref, f"{many:,}") for ref, many in exposed(report.snapshot, name, type_, 5)]
+        console.print()
+        console.print(table((f"widest: {name}", f"{type_}s"), readers), soft_wrap=False)
+        console.print()
+        console.print(table((f"most exposed: {name}", "users"), objects), soft_wrap=False)
+    console.print(styled(f"Parquet in {report.snapshot / 'access'}", "dim"))
+
+
+def ask(session: CommandContext, snapshot: Snapshot, question: Question, as_of: AsOf = None) -> int:
+    """Answer one question from a snapshot, without the database.
+
+    The forms are: who can NAME on REF; which TYPE can SUBJECT NAME; SUBJECT can NAME on REF. For the last form, the
+    exit code is 0 if it is allowed and 1 if not; for a list it is 0. A script with untrusted arguments must therefore
+    use `grantpath check`, and not build a question from them.
+
+    With --as-of, the answer is for another revision. It is computed from the snapshot or from the present, with the log
+    in the database.
+    """
+    from grantpath.spark_sync import ask as ask_snapshot
+    from grantpath.spark_sync.session.snapshot import Snapshot as Mirrored
+
+    if as_of is None:
+        found, state = ask_snapshot(snapshot, question), _state(Mirrored(snapshot))
+    else:
+        with session.at(session.root or Mirrored(snapshot).meta.root).open() as authorizer:
+            found = ask_snapshot(snapshot, question, as_of=as_of, authorizer=authorizer)
+        state = f"revision {found.revision} of {Mirrored(snapshot).meta.root}"
+    if session.json:
+        emit({"answer": found.answer, "complete": found.complete, "revision": found.revision})
+    elif isinstance(found.answer, bool):
+        out().print(styled("yes", "bold green") if found.answer else styled("no", "bold red"))
+        note(f"at {state}")
+    else:
+        for ref in found.answer:
+            print(printable(ref))
+        note(f"{len(found.answer):,} at {state}")
+    return 1 if found.answer is False else 0
+
+
+def _state(snapshot: "Mirrored") -> str:
+    """The revision and the age of a snapshot, because the graph may have changed since."""
+    meta = snapshot.meta
+    minutes = max(0, int((datetime.now(UTC) - datetime.fromisoformat(meta.created)).total_seconds() // 60))
+    age = next((f"{minutes // each} {unit}" for each, unit in AGES if minutes >= 2 * each), f"{minutes} min")
+    return f"revision {meta.revision} of {meta.root}, mirrored {age} ago"
+
+
+def diff(
+    session: CommandContext,
+    before: Annotated[str, typer.Argument(metavar="A", help="the earlier snapshot")],
+    after: Annotated[str, typer.Argument(metavar="B", help="the later one")],
+    names: Names = [],  # noqa: B006
+) -> None:
+    """Show the changes from snapshot A to snapshot B: entities, facts, and with --names who gained or lost access."""
+    from grantpath.spark_sync.bulk.difference import diff as compare
+
+    found = compare(before, after, _split(names) or None)
+    if session.json:
+        emit(asdict(found))
+    else:
+        _show_difference(found)
+
+
+def verify(
+    session: CommandContext,
+    snapshot: Snapshot,
+    sample: Annotated[int, typer.Option(min=1, metavar="N", help="the number of answers to compare")] = 1000,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", help="the seed of an earlier run, to repeat its sample")
+    ] = None,
+) -> int:
+    """Compare a random sample of Spark's answers with those of Cypher.
+
+    Questions that changes since the mirror may affect are compared with the graph at the snapshot's revision. If the
+    log does not lead back to that revision, they are skipped; --json lists them. Exit code 0: all answers are the same,
+    1: some differ.
+    """
+    from grantpath.spark_sync.bulk.verification import verify as compare
+    from grantpath.spark_sync.session.snapshot import Snapshot as Mirrored
+
+    chosen = random.randrange(2**32) if seed is None else seed
+    with session.at(session.root or Mirrored(snapshot).meta.root).open() as authorizer:
+        found = compare(
+            snapshot,
+            lambda checks: check_in_batches(authorizer, checks),
+            sample,
+            chosen,
+            lambda revision: authorizer.log(after=revision, limit=MOST_CHANGES),
+            lambda made, revision: _past_checks(authorizer, made, revision),
+        )
+    if session.json:
+        emit(asdict(found))
+    else:
+        for line in found.different:
+            print(printable(line))
+        text = f"{found.compared:,} compared, {found.allowed:,} of them allowed, {len(found.different)} different"
+        if found.left_out:
+            text += f"; {len(found.left_out):,} skipped, which changes since the mirror may affect"
+        out().print(styled(text, "bold red" if found.different else "bold green"), styled(f"  seed {chosen}", "dim"))
+    return 1 if found.different else 0
+
+
+def _past_checks(authorizer: "Authorizer", made: str | None, revision: int) -> "CheckMany":
+    """Checks at a past revision. Raises InvalidInput if the root was created again, or the log does not reach that
+    revision."""
+    if made is None or authorizer.ask("revision")["made"] != made:
+        raise InvalidInput(f"{authorizer.tenant} was created again since the mirror")
+    past = authorizer.past(revision)
+    return lambda checks: check_in_batches(authorizer, checks, past)
+
+
+@contextmanager
+def working(what: str) -> Iterator[ReportLine]:
+    """`reporting` for Spark jobs, with a working Ctrl-C.
+
+    PySpark installs its own handler when Spark starts. That handler fails, because it uses the connection that waits
+    for an answer. The first progress report comes after the start, so each report restores Python's handler.
+    """
+    with reporting(what) as progress:
+
+        def report_line(text: str) -> None:
+            if threading.current_thread() is threading.main_thread():
+                signal.signal(signal.SIGINT, signal.default_int_handler)
+            progress(text)
+
+        yield report_line
+
+
+def expect_small_jobs() -> None:
+    """Makes the JVM compile faster but less well, which halves the time of small jobs. Must be called before Spark
+    starts."""
+    os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1")
+
+
+def check_in_batches(
+    authorizer: "Authorizer", checks: list[tuple[str, str, str]], as_of: "PastRoot | None" = None
+) -> "Sequence[Decision]":
+    """The decisions on any number of checks, by Cypher or from a past state."""
+    decisions: list[Decision] = []
+    with counting() as count:
+        for begin in range(0, len(checks), BATCH):
+            decisions += authorizer.check_many(checks[begin : begin + BATCH], as_of=as_of)
+            count("checks by Cypher", len(decisions), len(checks))
+    return decisions
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> "Table":
+    """A table whose last column contains numbers."""
+    from rich.table import Table
+
+    made = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for at, title in enumerate(head):
+        made.add_column(title, justify="right" if at == len(head) - 1 else "left", overflow="fold")
+    for row in rows:
+        made.add_row(*(styled(cell) for cell in row))
+    return made
+
+
+def _show_difference(found: "Difference") -> None:
+    console = out()
+    for sign, style, lines in (
+        ("+", "green", [*(f"add {ref}" for ref in found.added), *found.facts_added]),
+        ("-", "red", [*(f"add {ref}" for ref in found.dropped), *found.facts_removed]),
+    ):
+        for line in lines:
+            console.print(styled(f"{sign} {line}", style))
+    for change in found.access:
+        console.print()
+        text = f"{change.name} on {change.type}: {change.gained:,} gained, {change.lost:,} lost"
+        console.print(styled(text, "bold"))
+        most = sorted(change.by_user.items(), key=lambda each: (-sum(each[1]), each[0]))
+        for user, (gained, lost) in most[:SHOWN]:
+            console.print(styled(f"  {user}  +{gained:,} -{lost:,}"))
+        if len(most) > SHOWN:
+            console.print(styled(f"  and {len(most) - SHOWN:,} more users; --json lists them all", "dim"))
+    if not (found.added or found.dropped or found.facts_added or found.facts_removed):
+        console.print("no difference")
+
+
+def _split(names: list[str]) -> list[str]:
+    return [word.strip() for each in names for word in each.split(",") if word.strip()]

@@ -1,0 +1,288 @@
+"""The command `change`."""
+
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from grantpath.engine.cli.change.consent import Yes, confirm_drop
+from grantpath.engine.cli.change.effects_view import show_effects
+from grantpath.engine.cli.context import As, CommandContext, Create, command
+from grantpath.engine.cli.output import emit, out, show_lists, styled
+from grantpath.graph.errors import GrantpathError, Invalid, InvalidInput, Refused
+from grantpath.graph.messages import read_printed
+
+if TYPE_CHECKING:
+    from grantpath.engine.answers.access_effects import Effects
+    from grantpath.engine.authorizer.change_verbs import Outcome
+    from grantpath.engine.change.made import Change
+    from grantpath.engine.cli.command_authorizer import CommandAuthorizer
+
+PANEL = "Change"
+BLANK = " \t\r"
+NONE_DONE = "nothing is done"
+EACH_BEFORE = "the lines before it are made, except wrong ones: see `grantpath log`"
+Statement = Annotated[
+    str | None, typer.Argument(metavar="[STATEMENT]", help="the change, in quotes; see the forms above")
+]
+File = Annotated[
+    str | None,
+    typer.Option("--file", metavar="FILE", help="a file of statements, one per line; - reads standard input"),
+]
+Id = Annotated[
+    str | None,
+    typer.Option(
+        "--id", metavar="ID", help="a request id of your choice: with it, a repeated change is made only once"
+    ),
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="list what would be added and removed, without changing anything")
+]
+ShowEffects = Annotated[
+    bool, typer.Option("--effects", help="with --dry-run: also list who would gain and lose what; reads all facts")
+]
+Each = Annotated[
+    bool, typer.Option("--each", help="with --file: make each statement alone, even if others are refused or invalid")
+]
+By = Annotated[
+    str | None,
+    typer.Option("--by", metavar="SUBJECT", help="the actor, e.g. user:ann; without it, a fact is written"),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    grant = '"allow SELECT_TABLE on table:hr.public.staff to role:analyst"'
+    command(app, PANEL, f"grantpath change {grant} --by user:ann")(change)
+
+
+def change(
+    session: CommandContext,
+    statement: Statement = None,
+    by: By = None,
+    as_: As = None,
+    file: File = None,
+    id_: Id = None,
+    dry_run: DryRun = False,
+    effects: ShowEffects = False,
+    create: Create = False,
+    each: Each = False,
+    yes: Yes = False,
+) -> int | None:
+    """Make one change, or all changes of a file in one transaction, or each change of a file alone.
+
+    Statements: add REF, drop REF, member SUBJECT of SUBJECT, remove SUBJECT from SUBJECT, owner SUBJECT of REF,
+    allow (or deny) PRIVILEGE on REF to SUBJECT, revoke allow (or deny) PRIVILEGE on REF from SUBJECT. A file has one
+    statement per line; each sees the ones before it. Lines that start with # are ignored.
+
+    With --by, the policy decides whether the actor is allowed to make the change; without it, a fact is written. With
+    --create, the root is created if it does not exist; with --create --by, by this user, who becomes its owner. With
+    --create --dry-run, no root is left. Before dropping the root itself, this asks for its name; without a terminal,
+    --yes must confirm it.
+
+    --dry-run --effects also lists who would gain and who would lose which privileges and operations on what, with the
+    deciding grants. The widest effect comes first. Exit code 0: done, 1: refused, 2: an error. With --each, every
+    statement has an outcome of its own; 0: all are done, 2: one or more are invalid, 1: none is, but some are refused.
+    """
+    from grantpath.graph.language.statement import parse_statement
+
+    if (statement is None) == (file is None):
+        raise typer.BadParameter("give either a STATEMENT or a --file of statements")
+    if each and (file is None or effects):
+        raise typer.BadParameter("--each needs --file" if file is None else "--each takes no --effects; omit it")
+    if effects and (not dry_run or id_ is not None):
+        raise typer.BadParameter("--effects needs --dry-run" if not dry_run else "--effects takes no --id; omit it")
+    history = id_ is not None  # the change with this id can be the drop of the root
+    if statement is not None:
+        parse_statement(statement)
+        with session.open(create, history, by=by if create else None, dry_run=dry_run) as authorizer:
+            consent_to_drop(authorizer, [statement], dry_run or yes)
+            if effects:
+                planned = authorizer.plan([statement], by=by, as_role=as_)
+                show_changes(session, [*planned.changes], True, _summary(planned.changes[0], True), planned.effects)
+            else:
+                done = authorizer.change(statement, by=by, as_role=as_, id=id_, dry_run=dry_run)
+                show_changes(session, [done], dry_run, _summary(done, dry_run))
+        return None
+    lines = read_statements(str(file))
+    texts = [text for _, text in lines]
+    before = EACH_BEFORE if each and not dry_run else NONE_DONE
+    with (
+        session.open(create, history, by=by if create else None, dry_run=dry_run) as authorizer,
+        naming_the_line(str(file), lines, before),
+    ):
+        consent_to_drop(authorizer, texts, dry_run or yes)
+        if each:
+            outcomes = authorizer.change_all(texts, by=by, as_role=as_, id=id_, dry_run=dry_run, each=True)
+            return show_each(session, str(file), lines, outcomes, dry_run)
+        if effects:
+            planned = authorizer.plan(texts, by=by, as_role=as_)
+            made = [*planned.changes]
+        else:
+            made = authorizer.change_all(texts, by=by, as_role=as_, id=id_, dry_run=dry_run)
+        show_changes(session, made, dry_run, batch_summary(made, dry_run), planned.effects if effects else None)
+    return None
+
+
+@contextmanager
+def naming_the_line(file: str, lines: list[tuple[int, str]], before: str = NONE_DONE) -> Iterator[None]:
+    """Adds the line to an error about one of the statements of a file, and what is done of the lines before it."""
+    try:
+        yield
+    except GrantpathError as error:
+        if error.index is None:
+            raise
+        what = str(error).removeprefix(f"statement {error.index}: ")
+        named = type(error)(f"{file}:{lines[error.index][0]}: {what}; {before}")
+        named.code = error.code
+        raise named from None
+
+
+def consent_to_drop(authorizer: "CommandAuthorizer", statements: list[str], given: bool) -> None:
+    """Asks for consent to a statement that drops the root with everything in it. Raises InvalidInput without it."""
+    from grantpath.engine.tenants.registry import sizes
+
+    if not given and any(_drops_root(authorizer, text) for text in statements):
+        row = sizes(authorizer.store, authorizer.tenant)
+        holds = ", ".join(f"{row[name]:,} {name}" for name in ("subjects", "objects", "members", "owners", "grants"))
+        confirm_drop(authorizer.root.text, holds)
+
+
+def _drops_root(authorizer: "CommandAuthorizer", text: str) -> bool:
+    from grantpath.graph.language.statement import parse_statement
+
+    try:
+        statement = parse_statement(text)
+        dropped = authorizer.policy.reference(statement.object, authorizer.root)
+        return statement.kind == "drop" and dropped == authorizer.root
+    except Invalid:
+        return False  # the change itself reports the error
+
+
+def read_statements(file: str) -> list[tuple[int, str]]:
+    """The statements of a file (-: standard input), each with its line number. Raises InvalidInput.
+
+    A line can be a statement in its printed form. Only spaces, tabs and carriage returns around a statement are
+    removed. Other white space is invisible and can be part of a name, so a line that begins or ends with it is an
+    error.
+    """
+    from grantpath.engine.policy.yaml_reader import read_text
+
+    text = _read_input() if file == "-" else read_text(Path(file))
+    numbered = enumerate(text.removeprefix("\ufeff").split("\n"), 1)
+    found = [(at, line.strip(BLANK)) for at, line in numbered]
+    found = [(at, line) for at, line in found if line and not line.startswith("#")]
+    for at, line in found:
+        for char, where in ((line[0], "begins"), (line[-1], "ends")):
+            if char.isspace() or not char.isprintable():
+                raise InvalidInput(
+                    f"{file}:{at}: the line {where} with the invisible U+{ord(char):04X}; remove it, or quote "
+                    "the name that it belongs to with backticks; nothing is done"
+                )
+    if not found:
+        raise InvalidInput(f"{file} has no statement; write one per line, e.g. add user:bob")
+    return [(at, read_printed(line)) for at, line in found]
+
+
+def _read_input() -> str:
+    from grantpath.engine.policy.yaml_reader import MAX_BYTES
+
+    try:
+        text = sys.stdin.read(MAX_BYTES + 1)
+    except UnicodeDecodeError:
+        raise InvalidInput("standard input is not UTF-8; write it in UTF-8") from None
+    if len(text) > MAX_BYTES:
+        raise InvalidInput(f"standard input is longer than {MAX_BYTES:,} characters; split it, or `grantpath load` it")
+    return text
+
+
+def _summary(change: "Change", dry_run: bool) -> dict[str, Any]:
+    summary = {"id": change.id, "changed": change.id is not None, "revision": change.revision, "hash": change.hash}
+    if change.note:
+        summary["note"] = change.note
+    return {**summary, "added": change.added, "removed": change.removed} if dry_run else summary
+
+
+def batch_summary(made: "list[Change]", dry_run: bool) -> dict[str, Any]:
+    """A batch as JSON. `hash` is the hash of the last entry, which proves the whole batch; `added` and `removed` are
+    the net facts."""
+    from grantpath.engine.change.deltas import net
+
+    hashes = [each.hash for each in made if each.hash]
+    changed = any(each.id is not None for each in made)
+    summary = {"changes": [_summary(each, dry_run) for each in made], "changed": changed, "revision": made[-1].revision}
+    together = net(made)
+    lists = {"added": together.added, "removed": together.removed} if dry_run else {}
+    return {**summary, "hash": hashes[-1] if hashes else None, **lists}
+
+
+def show_each(
+    session: CommandContext, file: str, lines: list[tuple[int, str]], outcomes: "list[Outcome]", dry_run: bool
+) -> int:
+    """Prints the outcome of each line of a file, and returns the exit code."""
+    words = [_outcome(each) for each in outcomes]
+    found = Counter(words)
+    counts = {word: found[word] for word in ("done", "refused", "invalid")}
+    if session.json:
+        rows = [
+            {"line": at, "statement": text, "outcome": word}
+            | (each.as_dict() if isinstance(each, GrantpathError) else _summary(each, dry_run))
+            for (at, text), word, each in zip(lines, words, outcomes, strict=True)
+        ]
+        dry = {"dry_run": True} if dry_run else {}
+        emit({"done": counts["done"] == len(rows) and not dry_run, **dry, "changes": rows, "counts": counts})
+    else:
+        for (at, text), word, each in zip(lines, words, outcomes, strict=True):
+            if isinstance(each, GrantpathError):
+                verdict, rest, color = word, str(each), "bold red"
+            else:
+                verdict = "nothing to change" if each.id is None else "would be done" if dry_run else "done"
+                rest, color = f"{each.note or text}, revision {each.revision}", "bold green"
+            out().print(styled(f"{file}:{at}: "), styled(verdict, color), styled(f": {rest}"), sep="")
+        out().print(styled(", ".join(f"{count:,} {word}" for word, count in counts.items() if count)))
+    return 2 if counts["invalid"] else 1 if counts["refused"] else 0
+
+
+def _outcome(each: "Outcome") -> str:
+    return "refused" if isinstance(each, Refused) else "invalid" if isinstance(each, GrantpathError) else "done"
+
+
+def show_changes(
+    session: CommandContext,
+    made: "list[Change]",
+    dry_run: bool,
+    summary: dict[str, Any],
+    effects: "Effects | None" = None,
+) -> None:
+    """Prints changes that were made, or that a dry run would make. `summary` is their JSON."""
+    from grantpath.engine.change.deltas import net
+
+    already = dry_run and made[0].already
+    if session.json:
+        notes = {**({"dry_run": True} if dry_run else {}), **({"done_already": True} if already else {})}
+        told = {} if effects is None else {"effects": effects.model_dump(mode="json")}
+        emit({"done": not dry_run, **notes, **summary, **told})
+        return
+    changed = [each for each in made if each.id is not None]
+    many = f" {len(changed):,} of {len(made):,} statements," if len(made) != 1 else ""
+    revision = changed[-1].revision if changed else made[-1].revision
+    if already:
+        what = many and f",{many}"
+        verdict = "done already"
+        rest = f"{what if changed else ', it changed nothing'} at revision {revision}: nothing would be done"
+    else:
+        verdict = "would be done" if dry_run else "done"
+        rest = f"{many}{'' if changed else ' nothing to change,'} revision {revision}"
+    out().print(styled(verdict, "bold green"), styled(rest), sep="")
+    for each in made:
+        if each.note:
+            out().print(styled(f"  {each.note}", "yellow"))
+    if dry_run and not already:
+        together = net(made)
+        show_lists([("-", together.removed), ("+", together.added)])
+    if effects is not None:
+        show_effects(effects)

@@ -1,0 +1,299 @@
+"""A copy of a root's facts in this process, which each question proves to be current.
+
+The copy contains facts and no decisions. A question reads the root's revision marks and the deltas since the copy's
+revision, in one round trip. If the marks are equal, the copy with these deltas is the state of exactly that revision,
+and the answer is computed from it. In all other cases the caller asks the database. If the copy is far behind, a thread
+meanwhile brings it up to date from the log, or reads the root again if the log does not contain every change.
+
+One reading of the marks is enough. A writer sets `revision` after its commit and returns only then, so every change
+that was acknowledged before the question is at or below the revision that the question reads, and is in the log.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from threading import Lock, Thread
+from typing import Any
+
+from grantpath.engine.answers.request import ResolvedQuestion
+from grantpath.engine.facts.copy.replica_log import Proof, RootLog
+from grantpath.engine.facts.set.copy_size import MIB, TooLarge, need_room
+from grantpath.engine.facts.set.fact_draft import Contradiction, Facts, advanced
+from grantpath.engine.facts.set.fact_version import FactVersion
+from grantpath.engine.facts.set.graph_facts import read_facts
+from grantpath.engine.facts.set.memory_check import EarlyAnswers
+from grantpath.engine.facts.set.memory_lists import MemoryList, listed
+from grantpath.engine.facts.snapshot.snapshot_facts import read_snapshot
+from grantpath.engine.policy.policy import Policy
+from grantpath.graph.errors import GrantpathError, Inconsistent, InvalidInput
+from grantpath.graph.forks import remake_in_children
+from grantpath.graph.guard.store import Store
+from grantpath.graph.guard.transaction import Row
+from grantpath.graph.language.inputs import need_number
+from grantpath.graph.language.reference import Reference
+
+log = logging.getLogger("grantpath.replica")
+NEAR = 200  # entries of the log that a question applies; a copy that lacks more is brought up to date by a thread
+PAGE = 500  # entries that the thread applies at a time
+READS = 3  # tries to read a root whose log cannot be followed meanwhile
+RETRY_SECONDS = 1.0  # after a failed attempt to read the root
+RETRY_TOO_LARGE_SECONDS = 600.0  # after an attempt in which the facts took too much memory
+FEW = 10  # at most this many questions are answered while their proof is on its way; for more, this would save little
+Meanwhile = Callable[[FactVersion], None]
+
+
+class Replica:
+    """The copy of one root's facts. Threads may share it, and both processes may use it after a fork.
+
+    `answered` counts the questions for which the copy was proved current, `left` those that it left to the database.
+    """
+
+    def __init__(self, store: Store, tenant: str, root: Reference, limit: int | None = None) -> None:
+        """`root` is the root object of the tenant; `limit`: the memory that the facts may take, in MiB."""
+        self._store = store
+        self._limit = None if limit is None else limit * MIB
+        self._log = RootLog(store, tenant, root)
+        self._version: FactVersion | None = None
+        self._not_before = 0.0
+        self.answered = self.left = 0
+        self.after_fork()
+        remake_in_children(self)
+
+    @classmethod
+    def of(
+        cls,
+        store: Store,
+        tenant: str,
+        root: Reference,
+        policy: Policy,
+        snapshot: Path | str | None = None,
+        limit: int | None = None,
+    ) -> "Replica":
+        """A copy of a root. It is read now, from a snapshot if one is given; if that is not possible, it is read
+        later."""
+        replica = cls(store, tenant, root, limit)
+        store.apart(lambda: replica.read(policy, snapshot))
+        return replica
+
+    def after_fork(self) -> None:
+        """Called in a forked child. The copy is still valid, since it is never changed in place; its thread is gone."""
+        self._applying = Lock()
+        self._starting = Lock()
+        self._thread: Thread | None = None
+
+    @property
+    def revision(self) -> int | None:
+        """The revision of the copy; None while there is none."""
+        version = self._version
+        return None if version is None else version.revision
+
+    def current(
+        self, policy: Policy, at_least: int | None = None, meanwhile: Meanwhile | None = None
+    ) -> FactVersion | None:
+        """The facts at the revision that the root has now; None if the database must answer.
+
+        The database must also answer if this revision is below `at_least`. If possible, `meanwhile` is called with the
+        facts of the copy while their proof is on its way. Raises Unavailable.
+        """
+        version = self._proved(policy, meanwhile)
+        if version is not None and (at_least is None or version.revision >= at_least):
+            self.answered += 1
+            return version
+        self.left += 1
+        return None
+
+    def check(
+        self, policy: Policy, root: Reference, questions: Sequence[ResolvedQuestion], at_least: int | None
+    ) -> tuple[Iterable[dict[str, Any]], Row] | None:
+        """The answers to checks, as check.cypher gives them, and a row with their revision; None if the database must
+        answer. Raises Unavailable, and InvalidInput if `at_least` is not an integer.
+        """
+        early = EarlyAnswers(policy, root, questions)
+        version = self._current_for(policy, at_least, early.compute if len(questions) <= FEW else None)
+        return None if version is None else (early.at(version), {"revision": version.revision})
+
+    def listing(
+        self, policy: Policy, root: Reference, question: ResolvedQuestion, at_least: int | None
+    ) -> MemoryList | None:
+        """The answer to `who` or `which`; None if the database must answer. Raises the errors of `check`."""
+        version = self._current_for(policy, at_least)
+        return None if version is None else listed(version, policy, root, question)
+
+    def planned(self, version: FactVersion, entries: Sequence[Facts]) -> FactVersion:
+        """The facts that a version would have after these deltas. Raises Contradiction if one of them does not fit."""
+        with self._applying:  # all versions share their numbers
+            return advanced(version, entries, version.revision + 1)
+
+    def _current_for(
+        self, policy: Policy, at_least: int | None, meanwhile: Meanwhile | None = None
+    ) -> FactVersion | None:
+        if at_least is not None:
+            need_number("at_least", at_least)
+        return self.current(policy, at_least, meanwhile)
+
+    def _proved(self, policy: Policy, meanwhile: Meanwhile | None) -> FactVersion | None:
+        held = self._version
+        if held is None or held.origin.policy != policy.digest:
+            self._renew_later(policy)
+            return None
+        if self._thread is not None:
+            return None  # the copy is far behind
+        proof = self._log.proof(held.revision, NEAR, meanwhile and partial(meanwhile, held))
+        if proof is None or not proof.settled:
+            return None  # no root, or a writer is in the middle of a commit
+        if proof.confirms(held):
+            return held
+        if proof.complete and not proof.parted and proof.follows(held):
+            try:
+                return self._advanced(proof)
+            except Contradiction as error:
+                self._discard(error)
+            except TooLarge as error:
+                self._refuse(error)
+        self._renew_later(policy)
+        return None
+
+    def _advanced(self, proof: Proof) -> FactVersion | None:
+        """The copy at the revision that a proof reaches, or at a later one to which another thread has advanced it.
+
+        Raises Contradiction, TooLarge.
+        """
+        with self._applying:
+            held = self._version
+            if held is None or held.origin != proof.origin:
+                return None
+            if held.revision < proof.reached:
+                held = advanced(held, proof.deltas(held.revision), proof.reached)
+                need_room(held.size, self._limit)
+                self._version = held
+            return held
+
+    def _discard(self, error: Contradiction | None = None) -> None:
+        with self._applying:
+            if self._version is not None and error is not None:
+                log.warning(
+                    "%s: its copy contradicts the log after revision %d; the database answers until it is read again",
+                    self._log.tenant,
+                    self._version.revision,
+                )
+                log.debug("%s: %s", self._log.tenant, error)
+            self._version = None
+
+    # ---- in a thread -------------------------------------------------------------------------------------------------
+    def _renew_later(self, policy: Policy) -> None:
+        """Starts a thread that renews the copy, unless one is running or has just failed."""
+        with self._starting:
+            if self._thread is None and time.monotonic() >= self._not_before:
+                self._thread = Thread(target=self._renew, args=(policy,), name="grantpath-replica", daemon=True)
+                self._thread.start()
+
+    def _renew(self, policy: Policy) -> None:
+        try:
+            if not self._caught_up(policy):
+                self._discard()
+                self.read(policy)
+        except Contradiction as error:
+            self._discard(error)
+        except TooLarge as error:
+            self._refuse(error)
+        except GrantpathError as error:
+            self._failed(error)
+        finally:
+            self._thread = None
+
+    def _caught_up(self, policy: Policy) -> bool:
+        """Brings the copy to the revision that the root has now, page by page of the log.
+
+        Returns false if the log does not contain every change. Raises Contradiction, TooLarge, Unavailable.
+        """
+        while (held := self._version) is not None and held.origin.policy == policy.digest:
+            proof = self._log.proof(held.revision, PAGE)
+            if proof is None or not (proof := self._log.with_parts(proof)).follows(held):
+                return False
+            self._advanced(proof)
+            if proof.complete:
+                log.info("%s: the copy of the facts was brought to revision %d", self._log.tenant, proof.reached)
+                return True
+        return False
+
+    def read(self, policy: Policy, snapshot: Path | str | None = None) -> bool:
+        """Reads a new copy: from the graph, or from a snapshot and the changes since, if the log describes all of them.
+
+        Returns false if that is not possible now, and logs the reason as a warning. Raises nothing.
+        """
+        try:
+            version = self.fresh(policy, snapshot)
+        except TooLarge as error:
+            self._refuse(error)
+            return False
+        except GrantpathError as error:
+            self._failed(error)
+            return False
+        with self._applying:
+            self._version = version
+        log.info("%s: a copy of the facts at revision %d", self._log.tenant, version.revision)
+        return True
+
+    def fresh(self, policy: Policy, snapshot: Path | str | None = None) -> FactVersion:
+        """The facts that the root has now, read from the graph, or from a snapshot and the changes since.
+
+        Raises Inconsistent if the root does not exist any more, has another policy, is being written, or changes too
+        much to be read; TooLarge; Unavailable.
+        """
+        for turn in range(READS):
+            version = self._read(policy, snapshot if turn == 0 else None)
+            if version is not None:
+                return version
+        raise Inconsistent(
+            f"{self._log.tenant} changes too much to be read at one revision; ask again when it changes less"
+        )
+
+    def _refuse(self, error: TooLarge) -> None:
+        self._discard()
+        self._failed(error, RETRY_TOO_LARGE_SECONDS)
+
+    def _failed(self, error: Exception, seconds: float = RETRY_SECONDS) -> None:
+        log.warning("%s: no copy of the facts, the database answers: %s", self._log.tenant, error)
+        self._not_before = time.monotonic() + seconds
+
+    def _read(self, policy: Policy, snapshot: Path | str | None) -> FactVersion | None:
+        """A new copy, proved to be current; None if the log does not describe all changes during the reading."""
+        began = self._log.proof(0, 0)
+        if began is None:
+            raise Inconsistent(
+                f"{self._log.tenant} does not exist any more; open another root, or create it again",
+                code="root_unknown",
+            )
+        if began.origin.policy != policy.digest:
+            raise Inconsistent(f"{self._log.tenant} was given another policy; open it again", code="policy_changed")
+        if not self._log.settled(began.revision, 0):
+            raise Inconsistent(f"{self._log.tenant} is being written, e.g. by a load; ask again later")
+        version, exact = self._beginning(policy, snapshot, began)
+        # at the last proof no writer was in the middle of a commit, so the log describes every fact that was read
+        while (proof := self._log.settled(version.revision, PAGE)) is not None:
+            if not (proof := self._log.with_parts(proof)).follows(version):
+                return None
+            try:
+                version = advanced(version, proof.deltas(version.revision), proof.reached, exact)
+            except Contradiction as error:
+                log.warning(
+                    "%s: reading the graph, because the log contradicts the snapshot: %s", self._log.tenant, error
+                )
+                return None
+            need_room(version.size, self._limit)
+            if proof.complete:
+                return version
+        return None
+
+    def _beginning(self, policy: Policy, snapshot: Path | str | None, began: Proof) -> tuple[FactVersion, bool]:
+        """The facts of the snapshot, or of the graph if there is no snapshot of this root; and whether they are exactly
+        those of their revision."""
+        tenant = self._log.tenant
+        if snapshot is not None:
+            try:
+                return read_snapshot(snapshot, tenant, policy, began.origin, began.revision, self._limit), True
+            except InvalidInput as error:
+                log.warning("%s: reading the graph and not the snapshot: %s", tenant, error)
+        return read_facts(self._store, tenant, policy, began.origin, began.revision, self._limit), False

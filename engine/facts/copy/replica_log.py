@@ -1,0 +1,137 @@
+"""Reads the revision marks and the log of a root, which prove that a copy is current, or bring it up to date."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from grantpath.engine.facts.set.fact_version import FactOrigin, FactVersion
+from grantpath.engine.tenants.root_name import all_as_named_now
+from grantpath.graph.guard.queries import load_query
+from grantpath.graph.guard.store import Store
+from grantpath.graph.language.reference import Reference
+
+SETTLE_SECONDS = 10.0  # how long a reader waits for a moment without a writer
+PAUSE, LONGEST_PAUSE = 0.002, 0.1  # seconds between two tries
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """The revision marks of a root, and the entries of its log after a revision: at most `limit`, oldest first."""
+
+    revision: int
+    begun: int
+    origin: FactOrigin
+    after: int
+    entries: list[Mapping[str, Any]]
+    limit: int
+
+    @property
+    def settled(self) -> bool:
+        """Whether no writer was in the middle of a commit."""
+        return self.begun == self.revision
+
+    @property
+    def reached(self) -> int:
+        """The revision to which the entries lead. A later entry may be in the middle of its commit."""
+        return self.revision if len(self.entries) < self.limit else min(self.revision, self.entries[-1]["revision"])
+
+    @property
+    def complete(self) -> bool:
+        """Whether the entries lead to the revision of the root."""
+        return self.reached == self.revision
+
+    def confirms(self, version: FactVersion) -> bool:
+        """Whether the root is at the revision of this version."""
+        return self.revision == version.revision and self.origin == version.origin
+
+    @property
+    def parted(self) -> bool:
+        """Whether the facts of an entry are stored in parts."""
+        return any(entry["parts"] for entry in self.entries)
+
+    def follows(self, version: FactVersion) -> bool:
+        """Whether the entries contain every change since a version at the revision `after`."""
+        return (
+            self.origin == version.origin
+            and self.revision >= version.revision
+            and not any(entry["facts"] is None or entry["upgrade"] for entry in self.entries)
+            and not self._pruned()
+        )
+
+    def _pruned(self) -> bool:
+        """Whether entries may be missing.
+
+        The entry of a pruning has the last removed revision, but may be on a later page. So if there is a later page,
+        each revision must have an entry.
+        """
+        if self.complete:
+            return any((entry["pruned"] or 0) > self.after for entry in self.entries)
+        return [entry["revision"] for entry in self.entries if entry["revision"] <= self.reached] != [
+            *range(self.after + 1, self.reached + 1)
+        ]
+
+    def deltas(self, after: int) -> list[Mapping[str, Any]]:
+        """What the entries after a revision added and removed, oldest first."""
+        return [
+            {"added": entry["added"], "removed": entry["removed"]}
+            for entry in self.entries
+            if after < entry["revision"] <= self.reached
+        ]
+
+
+class RootLog:
+    """The revision marks and the log of one root. All methods raise Unavailable."""
+
+    def __init__(self, store: Store, tenant: str, root: Reference) -> None:
+        self._store = store
+        self._root = root
+        self.tenant = tenant
+
+    def proof(self, after: int, limit: int, meanwhile: Callable[[], None] | None = None) -> Proof | None:
+        """The marks, and at most `limit` entries after a revision; None if there is no such root.
+
+        If possible, `meanwhile` is called while the server works.
+        """
+        read = partial(self._store.read_values, meanwhile=meanwhile)
+        rows = load_query("replica_proof").run(read, root=self.tenant, after=after, limit=limit)
+        if not rows:
+            return None
+        [row] = rows
+        origin = FactOrigin(row["made"], row["chain"], row["policy"])
+        entries = [self._as_named_now(entry) for entry in row["entries"]]
+        return Proof(row["revision"], row["begun"], origin, after, entries, limit)
+
+    def settled(self, after: int, limit: int) -> Proof | None:
+        """Waits until no commit is in progress, and returns the proof of that moment.
+
+        Returns None if a commit is still in progress after SETTLE_SECONDS, e.g. during a load, or if the root does not
+        exist.
+        """
+        deadline, pause = time.monotonic() + SETTLE_SECONDS, PAUSE
+        while (proof := self.proof(after, limit)) is not None and not proof.settled:
+            if time.monotonic() > deadline:
+                return None
+            time.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
+        return proof
+
+    def with_parts(self, proof: Proof) -> Proof:
+        """The proof, with the facts of long deltas in its entries."""
+        return replace(proof, entries=[self._with_parts(entry) if entry["parts"] else entry for entry in proof.entries])
+
+    def _with_parts(self, entry: Mapping[str, Any]) -> Mapping[str, Any]:
+        delta: dict[str, list[str]] = {"added": [], "removed": []}
+        for part in range(entry["parts"]):
+            rows = load_query("delta_part").run(self._store.read, root=self.tenant, at=entry["revision"], part=part)
+            content = rows[0]["content"] if rows else None
+            if content is None:
+                return {**entry, "facts": None}  # pruned in the meantime
+            for name, facts in delta.items():
+                facts += content[name]
+        return self._as_named_now({**entry, **delta, "parts": None})
+
+    def _as_named_now(self, entry: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The entry with the present name of the root object in its facts."""
+        return {**entry, **{name: all_as_named_now(entry[name] or (), self._root) for name in ("added", "removed")}}

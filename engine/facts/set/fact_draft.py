@@ -1,0 +1,186 @@
+"""Derives a later or an earlier version of the facts from a version and the deltas of the log."""
+
+import sys
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+import numpy as np
+
+from grantpath.engine.facts.set.copy_size import GRANT, MEMBERSHIP
+from grantpath.engine.facts.set.fact_version import OWNS, FactVersion, Grants, Numbers, has_any, members
+from grantpath.engine.facts.set.layered_map import LayeredMap
+from grantpath.graph.language.reference import type_of
+from grantpath.graph.language.statement import parse_statement
+
+Facts = Mapping[str, Sequence[str]]  # the lists `added` and `removed` of an entry of the log
+Value = TypeVar("Value")
+Drafted = dict[int, Value | None]  # the changes of a map; None removes a key
+NO_USERS = np.empty(0, np.int32)
+
+
+class Contradiction(Exception):
+    """A delta removes a fact that the copy does not have, or adds one that it has."""
+
+
+def advanced(version: FactVersion, entries: Iterable[Facts], revision: int, exact: bool = True) -> FactVersion:
+    """The facts at a later revision, after the deltas of the log's entries.
+
+    If `exact`, raises Contradiction if a delta does not fit the facts. Set `exact` to false for facts that were read
+    while others changed the graph: they may already contain some facts that a delta adds, and lack some that it
+    removes.
+    """
+    draft = FactDraft(version, exact)
+    for entry in entries:
+        for text in entry["removed"]:
+            draft.apply(text, adds=False)
+        for text in entry["added"]:
+            draft.apply(text, adds=True)
+    return draft.version(revision)
+
+
+def returned(version: FactVersion, entries: Iterable[Facts], revision: int) -> FactVersion:
+    """The facts at an earlier revision, before the deltas of the log's entries, which are given newest first.
+
+    Raises Contradiction if a delta does not fit the facts.
+    """
+    draft = FactDraft(version, exact=True)
+    for entry in entries:
+        for text in reversed(entry["added"]):
+            draft.apply(text, adds=False)
+        for text in reversed(entry["removed"]):
+            draft.apply(text, adds=True)
+    return draft.version(revision)
+
+
+class FactDraft:
+    """The changes from one version to the next."""
+
+    def __init__(self, former: FactVersion, exact: bool) -> None:
+        self._former = former
+        self._exact = exact
+        self._number = former.numbers.of
+        self._size_of_edges = former.size_of_edges
+        self._existing: Drafted[bool] = {}
+        self._containers: Drafted[tuple[int, ...]] = {}
+        self._grants: Drafted[Grants] = {}
+        self._users_in: Drafted[Numbers] = {}
+        self._others_in: Drafted[tuple[int, ...]] = {}
+        self._places_of: Drafted[tuple[int, ...]] = {}
+
+    def apply(self, text: str, adds: bool) -> None:
+        """Adds or removes the fact of a canonical statement. Raises Contradiction."""
+        words = parse_statement(text)
+        object_ = self._number(words.object)
+        if words.subject is None:
+            changed = self._entity(object_, adds)
+        elif words.kind == "member":
+            changed = self._member(self._number(words.subject), object_, adds)
+        else:
+            fact = OWNS if words.kind == "owner" else f"{words.effect} {words.privilege}"
+            changed = self._grant(self._number(words.subject), sys.intern(fact), object_, adds)
+        if self._exact and not changed:
+            raise Contradiction(text)
+
+    def version(self, revision: int) -> FactVersion:
+        """The version with these changes."""
+        former = self._former
+        return replace(
+            former,
+            revision=revision,
+            existing=former.existing.changed(self._existing),
+            containers=former.containers.changed(self._containers),
+            grants=former.grants.changed(self._grants),
+            users_in=former.users_in.changed(self._users_in),
+            others_in=former.others_in.changed(self._others_in),
+            places_of=former.places_of.changed(self._places_of),
+            listed=_relisted(former.listed, self._changed(self._exists)),
+            granted_names=_relisted(former.granted_names, self._changed(self._only_granted)),
+            size_of_edges=self._size_of_edges,
+            closures={} if self._containers else former.closures,
+            closures_of_containers={} if self._containers else former.closures_of_containers,
+        )
+
+    def _changed(self, holds: Callable[[int, bool], bool]) -> list[tuple[str, bool]]:
+        """The references for which a condition begins (true) or ceases (false) to hold.
+
+        `holds(number, now)` evaluates it for an entity: in the next version if `now` is true, else in the former one.
+        """
+        touched = {*self._existing, *self._grants}
+        return [
+            (self._former.numbers.refs[number], now)
+            for number in touched
+            if (now := holds(number, True)) != holds(number, False)
+        ]
+
+    def _exists(self, number: int, now: bool) -> bool:
+        return _latest(self._existing if now else {}, self._former.existing, number) is not None
+
+    def _only_granted(self, number: int, now: bool) -> bool:
+        granted = _latest(self._grants if now else {}, self._former.grants, number)
+        return granted is not None and not self._exists(number, now)
+
+    def _entity(self, entity: int, adds: bool) -> bool:
+        before = _latest(self._existing, self._former.existing, entity)
+        self._existing[entity] = True if adds else None
+        return (before is not None) != adds
+
+    def _member(self, subject: int, container: int, adds: bool) -> bool:
+        changed = _toggle(self._containers, self._former.containers, subject, container, adds)
+        if not changed:
+            return False
+        self._size_of_edges += MEMBERSHIP if adds else -MEMBERSHIP
+        if subject in self._former.numbers.users:
+            before = _latest(self._users_in, self._former.users_in, container)
+            rest = NO_USERS if before is None else before
+            rest = np.append(rest, np.int32(subject)) if adds else rest[rest != subject]
+            self._users_in[container] = rest if len(rest) else None
+        else:
+            _toggle(self._others_in, self._former.others_in, container, subject, adds)
+        return True
+
+    def _grant(self, principal: int, fact: str, place: int, adds: bool) -> bool:
+        former: Grants | None = _latest(self._grants, self._former.grants, place)
+        granted = dict(former or {})
+        several = frozenset(members(granted.pop(fact, None)))
+        if (principal in several) == adds:
+            return False
+        self._size_of_edges += GRANT if adds else -GRANT
+        several = several | {principal} if adds else several - {principal}
+        if several:
+            granted[fact] = several if len(several) > 1 else next(iter(several))
+        self._grants[place] = granted or None
+        has_some = any(has_any(by, {principal}) for by in granted.values())
+        _toggle(self._places_of, self._former.places_of, principal, place, has_some)
+        return True
+
+
+def _relisted(listed: Mapping[str, list[str]], changed: Iterable[tuple[str, bool]]) -> Mapping[str, list[str]]:
+    """The sorted references by type, with some of them added (true) or removed. Unchanged lists are shared."""
+    changes: dict[str, list[tuple[str, bool]]] = {}
+    for ref, added in changed:
+        changes.setdefault(type_of(ref), []).append((ref, added))
+    later = dict(listed)
+    for type_, of_type in changes.items():
+        refs = later[type_] = [*listed.get(type_, ())]
+        for ref, added in of_type:
+            at = bisect_left(refs, ref)
+            refs[at : at + (not added)] = [ref] if added else []
+    return later if changes else listed
+
+
+def _latest(drafted: "Drafted[Value]", former: LayeredMap[int, Value], key: int) -> Value | None:
+    return drafted[key] if key in drafted else former.get(key)
+
+
+def _toggle(
+    drafted: "Drafted[tuple[int, ...]]", former: LayeredMap[int, tuple[int, ...]], key: int, member: int, adds: bool
+) -> bool:
+    """Adds a member to the tuple of a key, or removes it. False if nothing changes."""
+    before = _latest(drafted, former, key) or ()
+    if (member in before) == adds:
+        return False
+    rest = (*before, member) if adds else tuple(each for each in before if each != member)
+    drafted[key] = rest or None
+    return True

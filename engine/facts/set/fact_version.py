@@ -1,0 +1,255 @@
+"""The facts of a root at one revision, in maps that questions look up."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from copy import copy
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from grantpath.engine.facts.set.copy_size import ENTITY, LISTED, MAPPED
+from grantpath.engine.facts.set.layered_map import LayeredMap
+from grantpath.engine.policy.fact_plan import FactPlan
+from grantpath.engine.policy.policy import Policy
+from grantpath.graph.language.reference import type_of
+
+if TYPE_CHECKING:
+    from grantpath.engine.facts.set.place_grants import ConditionGrants
+
+OWNS = "OWNS"
+Principals = int | frozenset[int]  # a single one is not in a set, because most facts have only one
+Grants = dict[str, Principals]  # by 'ALLOW SELECT_TABLE' or OWNS: who has it; never changed
+Numbers = npt.NDArray[np.int32]
+NOTHING: list[str] = []
+NO_GRANTS: Grants = {}
+CLOSURES = 4_096  # subjects whose effective principals are kept
+CHAINS = 65_536  # entities whose ancestors are kept
+CONTAINERS = 32_768  # groups and roles whose effective principals are kept
+
+
+def members(principals: Principals | None) -> Collection[int]:
+    """The principals as a collection; empty for None."""
+    return () if principals is None else (principals,) if isinstance(principals, int) else principals
+
+
+def has_any(principals: Principals | None, others: AbstractSet[int]) -> bool:
+    """Whether one of the principals is among the others."""
+    if isinstance(principals, int):
+        return principals in others
+    return principals is not None and not others.isdisjoint(principals)
+
+
+class EntityNumbers:
+    """Gives numbers to references. All versions of a copy share the numbers, which are never removed. Only one thread
+    at a time may extend them."""
+
+    def __init__(self, policy: Policy) -> None:
+        self._role_types = frozenset(policy.role_types)
+        self._user_types = frozenset(policy.user_types)
+        self.refs: list[str] = []
+        self.size = 0  # bytes
+        self.roles: set[int] = set()
+        self.users: set[int] = set()
+        self._number: dict[str, int] = {}
+        self.find = self._number.get
+        self._positions: dict[tuple[str, ...], tuple[list[list[str]], list[str], Numbers]] = {}
+        self._users_of: list[tuple[LayeredMap[int, bool], Collection[str], Numbers]] = []  # of the last two versions
+        self.chains: dict[int, tuple[int, ...]] = {}  # an entity with all places above it, for some entities
+
+    def of(self, ref: str) -> int:
+        """The number of a reference, a new one if necessary."""
+        number = self._number.get(ref)
+        if number is None:
+            # extend the lookup last: a process that is forked in between has an unused reference, but no wrong number
+            number = len(self.refs)
+            self.refs.append(ref)
+            self.size += ENTITY + len(ref)
+            type_ = type_of(ref)
+            if type_ in self._role_types:
+                self.roles.add(number)
+            elif type_ in self._user_types:
+                self.users.add(number)
+            self._number[ref] = number
+        return number
+
+    def copy(self) -> "EntityNumbers":
+        """The same numbers, which another thread may then extend. May be called while a thread extends these."""
+        other = copy(self)
+        # copy the lookup first: a reference that a thread adds meanwhile is then unused, but never missing
+        other._number = self._number.copy()
+        other.find = other._number.get
+        other.roles, other.users, other.refs = self.roles.copy(), self.users.copy(), self.refs.copy()
+        other._positions, other._users_of, other.chains = {}, [], {}
+        return other
+
+    def keep_chain(self, number: int, chain: tuple[int, ...]) -> None:
+        """Keeps an entity with all places above it, because it takes long to find them."""
+        if len(self.chains) >= CHAINS:
+            self.chains.clear()
+        self.chains[number] = chain
+
+    def positions(self, types: tuple[str, ...], listed: Mapping[str, list[str]]) -> tuple[list[str], Numbers]:
+        """The listed references of these types, in byte order, and for each number its position in that list, or -1.
+
+        The last result for these types is kept, since sorting takes long; it is returned again for the same lists.
+        """
+        lists = [listed.get(type_, NOTHING) for type_ in types]
+        kept = self._positions.get(types)
+        if kept is not None and all(mine is other for mine, other in zip(lists, kept[0], strict=True)):
+            return kept[1], kept[2]
+        refs = sorted(chain(*lists))
+        position = np.full(len(self.refs), -1, np.int32)
+        position[np.fromiter((self._number[ref] for ref in refs), np.int32, len(refs))] = np.arange(len(refs))
+        self._positions[types] = lists, refs, position
+        return refs, position
+
+    def users_of(self, existing: LayeredMap[int, bool], hidden: Collection[str]) -> Numbers:
+        """The numbers of the existing users that are not hidden, ascending: the same array while they do not change.
+
+        The last two results are kept. A new result is computed from the changes since one of them.
+        """
+        for known, also_hidden, users in reversed(self._users_of):
+            moved = existing.changed_since(known)
+            if moved is None or also_hidden != hidden:
+                continue
+            moved = {each for each in moved & self.users if self.refs[each] not in hidden}
+            if moved:
+                added = np.array(sorted(each for each in moved if existing.get(each) is not None), np.int32)
+                rest = users[~np.isin(users, np.array([*moved], np.int32))]
+                users = np.insert(rest, np.searchsorted(rest, added), added)
+            break
+        else:
+            listed = (each for each in self.users.copy() if existing.get(each) is not None)
+            users = np.fromiter((each for each in listed if self.refs[each] not in hidden), np.int32)
+            users.sort()
+        if all(known is not existing or also_hidden != hidden for known, also_hidden, _ in self._users_of):
+            self._users_of = [*self._users_of[-1:], (existing, hidden, users)]
+        return users
+
+
+@dataclass(frozen=True)
+class FactOrigin:
+    """The tenant's creation id, its log's chain and its policy's digest. Revisions can be compared if these are
+    equal."""
+
+    made: str
+    chain: str
+    policy: str
+
+
+@dataclass(frozen=True, slots=True)
+class FactVersion:
+    """The facts at one revision; immutable. An entity is its number in `numbers`.
+
+    The facts are `existing` (the entities that exist), `containers` (the groups and roles that a subject is in
+    directly) and `grants` (what is granted on an entity, and who owns it). The other maps are indexes of them:
+    `users_in` and `others_in` have the users, and the groups and roles, that are directly in a group or role;
+    `places_of` the entities on which a principal has a grant or an ownership; `listed`, by type and in byte order, the
+    references that exist, and `granted_names` those that have grants and do not exist.
+
+    The last three fields keep values that take long to derive: the effective principals of subjects, those of groups
+    and roles, and the grants that a condition needs. Versions share the grants, and the effective principals as long as
+    no membership changes.
+    """
+
+    origin: FactOrigin
+    revision: int
+    numbers: EntityNumbers
+    existing: LayeredMap[int, bool]
+    containers: LayeredMap[int, tuple[int, ...]]
+    grants: LayeredMap[int, Grants]
+    users_in: LayeredMap[int, Numbers]
+    others_in: LayeredMap[int, tuple[int, ...]]
+    places_of: LayeredMap[int, tuple[int, ...]]
+    listed: Mapping[str, list[str]]
+    granted_names: Mapping[str, list[str]]
+    size_of_edges: int  # bytes of memberships, grants and owners
+    closures: dict[int, frozenset[int]] = field(default_factory=dict, compare=False)
+    closures_of_containers: dict[int, frozenset[int]] = field(default_factory=dict, compare=False)
+    granted: dict[FactPlan, "ConditionGrants"] = field(default_factory=dict, compare=False)
+
+    @property
+    def size(self) -> int:
+        """The estimated memory in bytes, without the kept closures."""
+        return self.numbers.size + self.size_of_edges
+
+    def size_beside(self, former: "FactVersion") -> int:
+        """The estimated memory, in bytes, of the lists and maps that this version does not share with the one before
+        it. The numbers in `users_in` are not counted."""
+        lists = (self.listed, former.listed), (self.granted_names, former.granted_names)
+        refs = sum(len(refs) for mine, theirs in lists for type_, refs in mine.items() if theirs.get(type_) is not refs)
+        maps = "existing", "containers", "grants", "users_in", "others_in", "places_of"
+        entries: int = sum(getattr(self, name).entries_beside(getattr(former, name)) for name in maps)
+        return LISTED * refs + MAPPED * entries
+
+    def apart(self) -> "FactVersion":
+        """The same facts with a copy of the numbers, so that another thread can derive other versions from them."""
+        return replace(self, numbers=self.numbers.copy(), closures={}, closures_of_containers={}, granted={})
+
+    def exists(self, ref: str) -> bool:
+        """Whether the entity exists. A name that only has grants on it does not."""
+        return self.existing.get(self.numbers.find(ref, -1)) is not None
+
+    def granted_on(self, ref: str) -> Grants:
+        """What is granted on an entity, and who owns it."""
+        return self.grants.get(self.numbers.find(ref, -1)) or NO_GRANTS
+
+    def effective(self, subject: int) -> AbstractSet[int]:
+        """The subject with its groups and roles, direct or through others; kept while no membership changes."""
+        known = self.closures.get(subject)
+        if known is None:
+            if len(self.closures) >= CLOSURES:
+                self.closures.clear()
+            containers, above = self.containers.get(subject) or (), self.closures_of_containers
+            try:
+                found = [*map(above.__getitem__, containers)]
+            except KeyError:
+                found = [*map(self._above, containers)]
+            known = self.closures[subject] = frozenset((subject,)).union(*found)
+        return known
+
+    def _above(self, container: int) -> frozenset[int]:
+        known = self.closures_of_containers.get(container)
+        if known is None:
+            if len(self.closures_of_containers) >= CONTAINERS:
+                self.closures_of_containers.clear()
+            inside = self.containers.get(container)
+            known = frozenset((container,) if inside is None else self.containers_of([container]))
+            self.closures_of_containers[container] = known
+        return known
+
+    def containers_of(self, subjects: Iterable[int]) -> set[int]:
+        """These subjects with all groups and roles that they are in, direct or through others."""
+        return containers_of(self.containers, subjects)
+
+    def containers_in(self, principals: Iterable[int]) -> set[int]:
+        """These principals with all groups and roles that are in them, directly or through others."""
+        return _reached(principals, lambda each: self.others_in.get(each) or ())
+
+    def held_roles(self, subject: int) -> list[int]:
+        """The roles that a subject holds directly."""
+        return [each for each in self.containers.get(subject) or () if each in self.numbers.roles]
+
+    def with_roles(self, role: int) -> set[int]:
+        """The role with the roles that it holds, directly or through others."""
+        return _reached([role], self.held_roles)
+
+
+def containers_of(containers: LayeredMap[int, tuple[int, ...]], subjects: Iterable[int]) -> set[int]:
+    """Subjects with all groups and roles that they are in, direct or through others. `containers`: the direct ones."""
+    return _reached(subjects, lambda each: containers.get(each) or ())
+
+
+def _reached(starts: Iterable[int], step: Callable[[int], Iterable[int]]) -> set[int]:
+    """The starts, and all that is reached from them in any number of steps."""
+    found = set(starts)
+    waiting = [*found]
+    while waiting:
+        for each in step(waiting.pop()):
+            if each not in found:
+                found.add(each)
+                waiting.append(each)
+    return found

@@ -1,0 +1,151 @@
+"""Shows in memory what is stored about an entity, in the form of the rows of Cypher."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from grantpath.engine.facts.set.descendants import Descendants
+from grantpath.engine.facts.set.fact_version import OWNS, FactVersion, has_any, members
+from grantpath.engine.facts.set.memory_paths import MemoryPaths, existing_below, route
+from grantpath.engine.policy.policy import Policy
+from grantpath.graph.language.reference import Reference
+
+
+class MemoryViews:
+    """The rows of show_entity.cypher and of the lists that `show` reads, from the facts of one revision."""
+
+    def __init__(self, version: FactVersion, policy: Policy, root: Reference) -> None:
+        self._version = version
+        self._policy, self._root = policy, root
+        self._below = Descendants(version, policy, root)
+        self._paths = MemoryPaths(version, policy, root)
+
+    def show_entity(self, *, ref: str, hidden: Sequence[str]) -> dict[str, Any]:
+        """One entity, with the number of its edges of each kind."""
+        entity = self._policy.reference(ref, self._root)
+        if not self._is_node(entity):
+            return {"known": [], "entity": None}
+        owners = members(self._version.granted_on(ref).get(OWNS))
+        refs = self._version.numbers.refs
+        return {
+            "known": [ref],
+            "entity": {
+                "type": entity.type,
+                "exists": self._version.exists(ref),
+                "builtin": ref in self._policy.builtins,
+                "owner": next((refs[each] for each in owners), None),
+                "members": sum(self._version.exists(each) for each in self._members(ref)),
+                "memberships": sum(each not in hidden for each in self._containers(ref)),
+                "grants_on": sum(each["subject"] not in hidden for each in self._grants_on(ref)),
+                "grants_to": sum(each["object"] not in hidden for each in self._grants_to(ref)),
+                "owns": sum(1 for _ in self._owned(ref)),
+                "children": [[type_, str(number)] for type_, number in self._children(entity, hidden) if number],
+            },
+        }
+
+    def list_members(self, *, ref: str, all: bool, after: str, limit: int, hidden: Sequence[str]) -> dict[str, Any]:
+        """The members of a group or role, each with a shortest path."""
+        found = {*self._members(ref)}
+        waiting = list(found) if all else []
+        while waiting:
+            for each in self._members(waiting.pop()):
+                if each not in found:
+                    found.add(each)
+                    waiting.append(each)
+        shown = (each for each in found if each > after and self._version.exists(each) and each not in hidden)
+        return self._listed(ref, [(each, ref) for each in sorted(shown)[:limit]])
+
+    def list_memberships(self, *, ref: str, all: bool, after: str, limit: int, hidden: Sequence[str]) -> dict[str, Any]:
+        """The groups and roles that a subject belongs to, each with a shortest path."""
+        number, refs = self._version.numbers.find(ref), self._version.numbers.refs
+        found = self._containers(ref)
+        if all and number is not None:
+            found = [refs[each] for each in self._version.effective(number) if each != number]
+        shown = (each for each in found if each > after and each not in hidden)
+        return self._listed(ref, [(ref, each) for each in sorted(shown)[:limit]])
+
+    def list_grants(
+        self,
+        *,
+        on: str,
+        to: str,
+        privilege: str,
+        effect: str,
+        after: Sequence[str],
+        limit: int,
+        hidden: Sequence[str],
+        needed: Sequence[str],
+    ) -> dict[str, Any]:
+        """The grants on an entity, or if `on` is empty those to a subject; sorted by object, subject, privilege,
+        effect."""
+        found = [
+            grant
+            for grant in (self._grants_on(on) if on else self._grants_to(to))
+            if to in ("", grant["subject"])
+            and privilege in ("", grant["privilege"])
+            and effect in ("", grant["effect"])
+            and grant["subject"] not in hidden
+            and grant["object"] not in hidden
+        ]
+        keys = ("object", "subject", "privilege", "effect")
+        found = [each for each in found if [each[key] for key in keys] > list(after)]
+        found.sort(key=lambda each: [each[key] for key in keys])
+        known = [ref for ref in needed if self._is_node(self._policy.reference(ref, self._root))]
+        return {"known": known, "answer": found[:limit]}
+
+    def _listed(self, ref: str, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
+        known = [ref] if self._is_node(self._policy.reference(ref, self._root)) else []
+        return {"known": known, "answer": [self._path(member, container) for member, container in pairs]}
+
+    def _path(self, member: str, container: str) -> list[str]:
+        numbers = self._version.numbers
+        start, end = numbers.find(member), numbers.find(container)
+        assert start is not None and end is not None, "both are ends of memberships"
+        return [numbers.refs[each] for each in route(self._paths.ways(start), end)]
+
+    def _members(self, ref: str) -> list[str]:
+        version, number = self._version, self._version.numbers.find(ref)
+        if number is None:
+            return []
+        users = version.users_in.get(number)
+        found = [*(() if users is None else users.tolist()), *(version.others_in.get(number) or ())]
+        return [version.numbers.refs[each] for each in found]
+
+    def _containers(self, ref: str) -> list[str]:
+        number = self._version.numbers.find(ref)
+        found = () if number is None else self._version.containers.get(number) or ()
+        return [self._version.numbers.refs[each] for each in found]
+
+    def _grants_on(self, ref: str) -> Iterator[dict[str, str]]:
+        for label, by in self._version.granted_on(ref).items():
+            effect, _, privilege = label.partition(" ")
+            for principal in members(by) if privilege else ():
+                subject = self._version.numbers.refs[principal]
+                yield {"effect": effect, "privilege": privilege, "object": ref, "subject": subject}
+
+    def _grants_to(self, ref: str) -> Iterator[dict[str, str]]:
+        for place in self._places(ref):
+            yield from (grant for grant in self._grants_on(place) if grant["subject"] == ref)
+
+    def _owned(self, ref: str) -> Iterator[str]:
+        number = self._version.numbers.find(ref)
+        for place in self._places(ref):
+            if number is not None and has_any(self._version.granted_on(place).get(OWNS), {number}):
+                yield place
+
+    def _places(self, ref: str) -> list[str]:
+        number = self._version.numbers.find(ref)
+        found = () if number is None else self._version.places_of.get(number) or ()
+        return [self._version.numbers.refs[each] for each in found]
+
+    def _children(self, entity: Reference, hidden: Sequence[str]) -> Iterator[tuple[str, int]]:
+        """By type, in order: the number of objects directly below an entity."""
+        for type_ in sorted(self._policy.names.types):
+            chain = self._policy.names.chain(type_)
+            if len(chain) > 1 and chain[1] == entity.type and self._policy.is_securable(type_):
+                yield (
+                    type_,
+                    sum(ref not in hidden for ref in existing_below(self._version, self._policy, type_, entity)),
+                )
+
+    def _is_node(self, entity: Reference) -> bool:
+        return self._below.is_node(entity)

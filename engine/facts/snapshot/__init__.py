@@ -1,0 +1,1 @@
+"""Snapshots on disk: their format, their reader, and questions to them. Start at `snapshot_reader.py`."""

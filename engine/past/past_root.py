@@ -1,0 +1,119 @@
+"""A root as it was at a past revision: it answers from the facts of that time, with the policy of that time."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import datetime
+from functools import cached_property
+from typing import Any, TypeVar
+
+from grantpath.engine.answers.request import ResolvedQuestion, decision, only_within, resolve
+from grantpath.engine.facts.set.fact_version import FactVersion
+from grantpath.engine.facts.set.memory_check import answers
+from grantpath.engine.facts.set.memory_lists import MemoryList, listed
+from grantpath.engine.facts.set.memory_paths import MemoryPaths
+from grantpath.engine.facts.set.memory_views import MemoryViews
+from grantpath.engine.facts.snapshot.snapshot_questions import SnapshotAnswer
+from grantpath.engine.inspection.root_view import Ask
+from grantpath.engine.policy.policy import Policy
+from grantpath.graph.errors import Unknown
+from grantpath.graph.language.near_names import nearest
+from grantpath.graph.language.reference import Reference, type_of
+from grantpath.graph.language.statement import parse_check, parse_question
+from grantpath.graph.messages import short
+
+Result = TypeVar("Result")
+SUGGEST_AMONG = 20_000  # with more names, finding the nearest one would take seconds
+
+
+class PastRoot:
+    """A root as it was at `revision`, with its `policy` of that time. Immutable; threads can share it.
+
+    Pass it as `as_of` to questions of the Authorizer that returned it. They are answered without the database.
+    """
+
+    def __init__(self, tenant: str, root: Reference, policy: Policy, version: FactVersion) -> None:
+        self.tenant = tenant
+        self.root = root
+        self.policy = policy
+        self._version = version
+
+    @property
+    def revision(self) -> int:
+        """The past revision."""
+        return self._version.revision
+
+    def __repr__(self) -> str:
+        return f"<{self.tenant} as of revision {self.revision}>"
+
+    # ---- answers -----------------------------------------------------------------------------------------------------
+    def answers(self, questions: Sequence[ResolvedQuestion]) -> tuple[Iterable[dict[str, Any]], Mapping[str, Any]]:
+        """The answers to checks in order, and a row with their revision."""
+        return answers(self._version, self.policy, self.root, questions), {"revision": self.revision}
+
+    def listing(self, question: ResolvedQuestion) -> MemoryList:
+        """The answer to `who` or `which`."""
+        return listed(self._version, self.policy, self.root, question)
+
+    def answer(self, question: str) -> SnapshotAnswer:
+        """The answer to `who can ...`, `which ... can ...`, or a check line, like `snapshot_questions.ask`.
+
+        Raises Unknown, InvalidReference, Invalid.
+        """
+        if question.split()[:1] in (["who"], ["which"]):
+            words = parse_question(question)
+            asked = resolve(self.policy, self.root, words)
+            found = self.listing(asked)
+            self.need_existing(asked.needed, found.known)
+            refs = only_within(self.policy, self.root, asked, found.refs)
+            return SnapshotAnswer([ref for ref in refs if ref not in self.policy.hidden], self.revision)
+        check, expected = parse_check(question)
+        asked = resolve(self.policy, self.root, check)
+        [row], marks = self.answers([asked])
+        return SnapshotAnswer(bool(decision(self, check, asked, row, marks)) == expected, self.revision)
+
+    def ask(self, query: str, *, at_least: int | None = None, **parameters: Any) -> Mapping[str, Any]:
+        """The row of one of the queries that explain a decision or show an entity. `at_least` has no effect here."""
+        row = self._rows[query](**parameters)
+        return {**row, "revision": self.revision, "made": self._version.origin.made}
+
+    def at_one_revision(self, work: Callable[[Ask], Result]) -> Result:
+        """Calls `work` with `ask`, and returns its result."""
+        return work(self.ask)
+
+    @cached_property
+    def _rows(self) -> Mapping[str, Callable[..., dict[str, Any]]]:
+        """The functions that return the rows of these queries of cypher/."""
+        paths = MemoryPaths(self._version, self.policy, self.root)
+        views = MemoryViews(self._version, self.policy, self.root)
+        return {
+            "explain": paths.explain,
+            "membership_edges": paths.membership_edges,
+            "remedy": paths.remedy,
+            "show_entity": views.show_entity,
+            "list_members": views.list_members,
+            "list_memberships": views.list_memberships,
+            "list_grants": views.list_grants,
+        }
+
+    # ---- names -------------------------------------------------------------------------------------------------------
+    def near(self, ref: str) -> str:
+        """` (did you mean X?)` with names of that time that are similar to a missing name; empty if there are none."""
+        known = self._version.listed.get(type_of(ref), [])
+        if ref in known or len(known) > SUGGEST_AMONG:
+            return ""
+        return nearest(ref, [each for each in known if each not in self.policy.hidden])
+
+    def need_existing(self, needed: Iterable[str], known: Collection[str]) -> None:
+        """Raises Unknown for the first of these references that is not `known`, or that the policy hides."""
+        for ref in needed:
+            if ref not in known or ref in self.policy.hidden:
+                text, remedy = (
+                    f"{short(ref)} did not exist at revision {self.revision}",
+                    "; check the name and the revision",
+                )
+                error = Unknown(text, remedy, absent=ref)
+                error.suggest(self.near(ref))
+                raise error
+
+
+AsOf = int | str | datetime | PastRoot
+"""A revision, a time (or its text in ISO 8601; UTC if it has no offset), or a result of `past`."""

@@ -1,0 +1,237 @@
+"""The database: guarded reads, single statements and transactions; revision_guard.py has the writing side."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from grantpath.cypher import untorn
+from grantpath.graph.client import telemetry
+from grantpath.graph.client.connection import Connection
+from grantpath.graph.client.connections import Connections
+from grantpath.graph.client.driver import failures, in_words, is_retryable
+from grantpath.graph.errors import Inconsistent
+from grantpath.graph.guard.revision_guard import RevisionGuard
+from grantpath.graph.guard.revision_marks import Marks, root_unknown
+from grantpath.graph.guard.transaction import Row, Writing, row_of
+from grantpath.graph.guard.writer_lock import Held
+from grantpath.graph.guard.writer_queue import Turns
+from grantpath.graph.language.inputs import need_seconds
+
+if TYPE_CHECKING:
+    import neo4j
+
+QUICK_TRIES, QUICK_SECONDS = 12, 2.0  # the limits of a disturbed read; beyond them, it takes a turn
+FETCH = 20_000  # rows that the server sends at a time in a read of a whole root
+STALL_LIMIT = 15.0
+PATIENCE = 1.0  # seconds that a read waits for the revision `at_least`
+Result = TypeVar("Result")
+
+
+class Store:
+    """One database. May be shared by threads, and used on both sides of a fork: each process has its own connections.
+
+    `timeout`, in seconds, limits each single wait of a call: for the server's next message, for a free connection, and
+    for its turn to write to a root. It does not limit a call as a whole:
+
+    - A question is answered or raises within the timeout. If writers disturb it for two seconds, it takes a turn among
+      them, and then has the timeout once more for the root's lock and its answer.
+    - A change waits for its turn up to the timeout. After that it runs as long as the server gives signs of life.
+    - A read of a whole root takes as long as the server keeps sending.
+    - A client that is suspended or lost in the middle of a change, a load or a drop blocks its root for `stall_limit`
+      seconds at most. Then the next caller ends or completes its work and continues. A client that is slow but alive,
+      so that its process gives signs of life, is never ended.
+    """
+
+    def __init__(self, connection: Connection, timeout: float = 10.0, stall_limit: float = STALL_LIMIT) -> None:
+        """Raises InvalidInput, Unavailable."""
+        need_seconds("timeout", timeout)
+        need_seconds("stall_limit", stall_limit)
+        self._timeout = timeout
+        self._connections = Connections(connection, timeout)
+        self.uri = self._connections.uri
+        self._turns = Turns()
+        self._guard = RevisionGuard(self._connections, self._turns, timeout, stall_limit)
+
+    @property
+    def timeout(self) -> float:
+        """The seconds that the server may take for its next message."""
+        return self._timeout
+
+    def close(self) -> None:
+        """Closes every connection; later calls raise Unavailable."""
+        self._connections.close()
+
+    def pause(self, seconds: float) -> None:
+        """Waits without a connection."""
+        time.sleep(seconds)
+
+    # ---- reading ---------------------------------------------------------------------------------------------
+    def read(self, text: str, parameters: Mapping[str, Any]) -> list[Row]:
+        """The rows of a query that needs no guard. Raises Unavailable."""
+        return [record.data() for record in self._ask(text, parameters)]
+
+    def read_values(
+        self, text: str, parameters: Mapping[str, Any], meanwhile: Callable[[], None] | None = None
+    ) -> list[Row]:
+        """Like `read`, but faster, for a query that returns neither nodes, relationships nor paths.
+
+        If possible, `meanwhile` is called once, as soon as the query is sent, while the server works on it.
+        """
+        return [row_of(record) for record in self._ask(text, parameters, meanwhile)]
+
+    def read_all(self, text: str, parameters: Mapping[str, Any]) -> Iterator[Row]:
+        """Streams the rows of a query about a whole root, without a guard and without a time limit.
+
+        The root may change between two rows: compare the marks before and after. Raises Unavailable if the server gives
+        no signs of life.
+        """
+        from neo4j import Query
+
+        with self._errors(), self._connections.writing(FETCH) as session:
+            for record in session.run(Query(text, timeout=0), dict(parameters)):
+                yield row_of(record)
+
+    def read_guarded(self, text: str, parameters: Mapping[str, Any], at_least: int | None = None) -> Row:
+        """The one row, from one committed state, of a query that returns both marks before and after its facts.
+
+        Takes one round trip if no change is running. If the graph is older than the revision `at_least`, the query is
+        repeated for up to PATIENCE seconds. Raises Unknown if the root does not exist, Inconsistent if no such answer
+        was possible, Unavailable.
+        """
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            row = self._read_untorn(text, parameters)
+            if at_least is None or row["revision"] >= at_least:
+                return row
+            if time.monotonic() > deadline:
+                raise Inconsistent(
+                    f"{parameters['root']} is at revision {row['revision']}, older than revision {at_least}, which "
+                    "the caller requires; ask again, or check that the revision is one of this root",
+                    code="revision_ahead",
+                )
+            self.pause(0.05)
+
+    def _read_untorn(self, text: str, parameters: Mapping[str, Any]) -> Row:
+        row = self._read_quickly(text, parameters) or self.apart(lambda: self._read_in_turn(text, parameters))
+        if untorn(row):
+            return row
+        telemetry.locked_read(parameters["root"], text)
+        return self.apart(lambda: self._guard.read_locked(text, parameters))
+
+    def _read_quickly(self, text: str, parameters: Mapping[str, Any]) -> Row | None:
+        """The answer, repeated if a writer disturbed it; None if further tries are not worthwhile."""
+        root, deadline = parameters["root"], time.monotonic() + QUICK_SECONDS
+        for attempt in range(QUICK_TRIES):
+            row = self._ask_one(text, parameters)
+            if untorn(row):
+                return row
+            telemetry.count("reads.torn")
+            if self._turns.crowded(root):
+                return None  # each further try would cost the writers time, too
+            late = time.monotonic() > deadline
+            # raises at once if a load is running
+            if (late or attempt == 1) and self.apart(lambda: self._guard.died(root)):
+                return None
+            if late or (attempt > 1 and self._turns.busy(root)):
+                return None  # writers would always disturb a query that takes longer than their pauses
+            self.pause(min(0.0005 * 2**attempt, 0.05))
+        return None
+
+    def _read_in_turn(self, text: str, parameters: Mapping[str, Any]) -> Row:
+        """The answer while no thread of this process writes; a writer of another process may still disturb it."""
+        root = parameters["root"]
+        with self._turns.turn(root, "a question", self._timeout, shared=True):
+            return self._ask_one(text, parameters)
+
+    def _ask_one(self, text: str, parameters: Mapping[str, Any]) -> Row:
+        records = self._ask(text, parameters)
+        return dict(records[0]) if records else root_unknown(parameters["root"])
+
+    def _ask(
+        self, text: str, parameters: Mapping[str, Any], meanwhile: Callable[[], None] | None = None
+    ) -> "list[neo4j.Record]":
+        """The rows of an answer. Retried once after a lost connection or login, unless that took long."""
+        soon = time.monotonic() + self._timeout / 10  # both tries together must stay near the timeout
+        with self._errors():
+            try:
+                return self._ask_once(text, parameters, meanwhile)
+            except failures() as error:
+                if not is_retryable(error) or time.monotonic() > soon:
+                    raise
+                telemetry.retried(text, error)
+            return self._ask_once(text, parameters)
+
+    def _ask_once(
+        self, text: str, parameters: Mapping[str, Any], meanwhile: Callable[[], None] | None = None
+    ) -> "list[neo4j.Record]":
+        from neo4j import Query
+
+        began = time.perf_counter()
+        with self._connections.reading(meanwhile) as session:
+            answer = list(session.run(Query(text, timeout=self._timeout), dict(parameters)))
+        telemetry.queried(text, began)
+        return answer
+
+    def apart(self, work: Callable[[], Result]) -> Result:
+        """The result of work that can take long. A store of an event loop runs it in a thread."""
+        return work()
+
+    # ---- writing ---------------------------------------------------------------------------------------------
+    def write(self, root: str, work: Callable[[Writing], Result], keep: bool = True, looked: bool = False) -> Result:
+        """Runs `work` in one transaction under the root's lock, and commits if `work` wrote anything.
+
+        `looked`: the caller has just read the marks, and no load is running; otherwise they are read first, so that a
+        running load is reported at once. Nothing is written if `work` raises or if `keep` is false (a dry run). After a
+        transient failure before the commit, the transaction is retried, so `work` may run more than once. Raises
+        Unavailable; if `Unavailable.unknown` is true, the outcome of the commit is not known.
+        """
+        began, tried = time.monotonic(), False
+
+        def timed(writing: Writing) -> Result:
+            nonlocal tried
+            if tried:
+                telemetry.changed_again(root)
+            else:
+                telemetry.lock_waited(time.monotonic() - began)
+            tried = True
+            return work(writing)
+
+        return self._guard.write(root, timed, keep, looked)
+
+    def locked(self, root: str, what: str) -> AbstractContextManager[Held]:
+        """Blocks other writers until the block ends, without a time limit, for a load or an upgrade; `what` names it.
+
+        The block must fence its writes, since the lock may be lost meanwhile. Raises Inconsistent if another caller
+        holds the lock or a load is running; Unknown, Unavailable.
+        """
+        return self._guard.locked(root, what)
+
+    def alone(self, root: str, what: str) -> AbstractContextManager[Held]:
+        """Like `locked`, but for creating or removing a root, which need not exist."""
+        return self._guard.alone(root, what)
+
+    def settled(self, held: Held) -> Marks:
+        """The marks of a root whose lock is held, repaired if a dead writer left them unequal. Raises Unavailable."""
+        return self._guard.settled(held)
+
+    def execute(self, text: str, parameters: Mapping[str, Any] | None = None) -> list[Row]:
+        """Runs one statement in a transaction of its own, e.g. for the schema or a new root. Raises Unavailable."""
+        began = time.perf_counter()
+        rows: list[Row] = self.transaction(
+            lambda tx: [record.data() for record in tx.run(text, dict(parameters or {}))]
+        )
+        telemetry.queried(text, began)
+        return rows
+
+    def transaction(self, work: Callable[["neo4j.ManagedTransaction"], Result]) -> Result:
+        """Runs `work` in one transaction without the guard, retried after transient errors. Raises Unavailable."""
+        with self._errors(), self._connections.writing() as session:
+            return session.execute_write(work)
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except failures() as error:
+            raise in_words(self.uri, error) from error

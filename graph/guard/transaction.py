@@ -1,0 +1,87 @@
+"""The transaction that changes a root, and the functions that send its queries."""
+
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+from grantpath.graph.client import telemetry
+
+if TYPE_CHECKING:
+    import neo4j
+
+Row = Mapping[str, Any]
+Send = Callable[[str, Mapping[str, Any]], list[Row]]  # takes the text of a query and its parameters
+AskByName = Callable[..., list[Row]]  # takes the name of a query of cypher/ and its parameters
+
+
+def row_of(record: "neo4j.Record") -> Row:
+    """A row of an answer, with nodes and paths as the driver returns them. `dict(record)` takes four times as long."""
+    return dict(zip(record.keys(), record, strict=True))
+
+
+class QueryRunner(Protocol):
+    """An object that runs queries about a root, inside a transaction or before it."""
+
+    root: str
+
+    @property
+    def revision(self) -> int:
+        """The root's revision."""
+
+    def ask(self, text: str, parameters: Mapping[str, Any]) -> list[Row]:
+        """The rows of a query."""
+
+    def read(self, text: str, parameters: Mapping[str, Any]) -> list[Row]:
+        """Like `ask`, so that functions can read from this object or from a store."""
+
+
+class Writing:
+    """A transaction under the root's lock; each change in it has a revision of its own."""
+
+    def __init__(
+        self,
+        tx: "neo4j.Transaction",
+        root: str,
+        revision: int,
+        policy: str,
+        made: str,
+        tail: Row | None = None,
+        begin: Callable[[int], None] = lambda _: None,
+    ) -> None:
+        self._tx = tx
+        self._begin = begin
+        self.tail = tail  # the end of the log, as lock_and_read.cypher read it; None if it may have changed since
+        self.made = made  # the root's creation id
+        self.policy = policy  # the digest of the root's stored policy
+        self.root = root
+        self.revision = revision
+        self.changes = 0
+        self.noted = False
+
+    def ask(self, text: str, parameters: Mapping[str, Any]) -> list[Row]:
+        """The rows of a query, which sees the writes of this transaction."""
+        began = time.perf_counter()
+        rows: list[Row] = [row_of(record) for record in self._tx.run(text, dict(parameters))]
+        telemetry.queried(text, began)
+        return rows
+
+    def read(self, text: str, parameters: Mapping[str, Any]) -> list[Row]:
+        """Like `ask`, so that functions can read from this object or from a store."""
+        return self.ask(text, parameters)
+
+    def ask_last(self, text: str, parameters: Mapping[str, Any]) -> None:
+        """Runs a short statement after which the revision does not change any more. The begin mark is sent just before,
+        so that it is committed while the statement runs."""
+        self._begin(self.revision)
+        self.ask(text, parameters)
+
+    def note(self, text: str, parameters: Mapping[str, Any]) -> None:
+        """Writes data that no decision depends on. If a transaction writes nothing else, readers are not blocked."""
+        self.noted = True
+        self.ask(text, parameters)
+
+    def next_revision(self) -> int:
+        """The revision of the change that is written next."""
+        self.changes += 1
+        self.revision += 1
+        return self.revision

@@ -1,0 +1,1 @@
+"""References, statements and near names: the texts that enter and leave. No other package parses them."""

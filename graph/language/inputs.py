@@ -1,0 +1,52 @@
+"""Validates the arguments of callers."""
+
+from pathlib import Path
+
+from grantpath.graph.errors import InvalidInput
+from grantpath.graph.language.reference import MAX_REFERENCE_BYTES, encodable
+from grantpath.graph.messages import short
+
+TOO_LARGE = 2**63  # the smallest number that the database cannot store
+MAX_SECONDS = 24 * 60 * 60
+
+
+def need_text(what: str, text: str) -> None:
+    """Raises InvalidInput unless `text` is a string of at most MAX_REFERENCE_BYTES that the database accepts."""
+    if not isinstance(text, str) or not encodable(text) or len(text.encode()) > MAX_REFERENCE_BYTES:
+        raise InvalidInput(
+            f"{what}={short(str(text))} must be a string of at most {MAX_REFERENCE_BYTES} bytes of UTF-8"
+        )
+
+
+def need_number(what: str, number: int) -> None:
+    """Raises InvalidInput unless `number` is an integer that the database accepts."""
+    if not isinstance(number, int) or isinstance(number, bool):
+        raise InvalidInput(f"{what}={short(repr(number))} must be an integer, e.g. 20")
+    if abs(number) >= TOO_LARGE:
+        raise InvalidInput(f"{what}={short(str(number))} is out of range; its absolute value must be less than 2^63")
+
+
+def need_limit(what: str, number: int | None) -> None:
+    """Raises InvalidInput unless `number` is an integer of at least 1, or None for no limit."""
+    if number is not None:
+        need_number(what, number)
+        if number < 1:
+            raise InvalidInput(f"{what}={number} must be 1 or more, or None for no limit")
+
+
+def need_seconds(what: str, seconds: float) -> None:
+    """Raises InvalidInput unless `seconds` is a number above 0 and at most MAX_SECONDS."""
+    number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+    if not number or not 0 < seconds <= MAX_SECONDS:
+        raise InvalidInput(
+            f"{what}={short(repr(seconds))} must be a number of seconds above 0 and up to {MAX_SECONDS}, e.g. 10"
+        )
+
+
+def need_not_named_pipe(what: str, file: Path) -> None:
+    """Raises InvalidInput, which begins with `what`, if `file` is a named pipe: opening it waits for a writer.
+
+    A pipe below /dev is already open, e.g. that of `<(command)` in a shell. Raises OSError.
+    """
+    if file.is_fifo() and not str(file).startswith(("/dev/", "/proc/")):
+        raise InvalidInput(f"{what}: {file} is a named pipe; name a regular file")

@@ -1,0 +1,79 @@
+"""Writes the tables of a bulk answer with Spark: names, reach, exposure and expand, with a row for each name."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from functools import partial
+from itertools import accumulate
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from grantpath.graph.files.remote_path import AnyPath
+from grantpath.spark_sync.bulk.bulk_questions import Name
+from grantpath.spark_sync.bulk.exposure_task import SCHEMA, Blocks, exposed
+from grantpath.spark_sync.bulk.sweep_task import SCHEMA as RAW
+from grantpath.spark_sync.mirroring.snapshot_writer import count
+from grantpath.spark_sync.session.snapshot import Snapshot, write_table
+from grantpath.spark_sync.session.spark_session import read_parquet, write_parquet
+
+TASK_STEPS = 64  # about the number of rows in a task that sums steps; a row has the steps of one block
+
+
+class AccessTables:
+    """Writes tables into `folder`, from the rows that the sweeps have written into the folder `raw` below it."""
+
+    def __init__(self, spark: SparkSession, folder: AnyPath, listed: Sequence[Name], source: Snapshot) -> None:
+        self._spark, self._folder, self._listed, self._source = spark, folder, listed, source
+        conditions = pa.array([each.condition for each in listed], pa.int32())
+        names, types = [each.name for each in listed], [each.type for each in listed]
+        write_table(folder, "names", {"name": names, "type": types, "condition": conditions})
+
+    def named(self, what: str, columns: Sequence[str], out: str) -> int:
+        """Writes the rows of a kind into `out`: each row once for every name of its condition. Returns the number of
+        written rows."""
+        names = F.broadcast(read_parquet(self._spark, self._folder / "names"))
+        renamed = [f"{old} as {new}" for old, new in zip("abc", columns, strict=False)]
+        rows = self._raw(what, "condition", *renamed)
+        joined = rows.join(names, "condition").select(columns[0], "name", "type", *columns[1:])
+        write_parquet(joined.write, self._folder / out)
+        return count(self._folder, out)
+
+    def _raw(self, what: str, *columns: str) -> DataFrame:
+        path = self._folder / "raw" / f"what={what}"
+        rows = read_parquet(self._spark, path) if path.exists() else self._spark.createDataFrame([], RAW)
+        return rows.selectExpr(*columns)
+
+    def exposure(self, block: int) -> dict[tuple[str, str], int]:
+        """Writes the number of allowed users by object and name. Returns the number of pairs by (name, type).
+
+        The steps are summed in blocks of `block` targets, so that the driver has only one sum for each block.
+        """
+        steps = self._raw("step", "condition", "a as block", "b", "steps")
+        totals = steps.groupBy("condition", "block").agg(F.sum("b").alias("sum"), F.count("b").alias("rows")).collect()
+        before = self._before({(row["condition"], row["block"]): row["sum"] for row in totals}, block)
+        # a row without steps for each block whose previous target has users: the block may have no steps of its own
+        anchors = self._spark.createDataFrame([*before], "condition int, block long").withColumn("steps", F.lit(None))
+        parts = self._spark.sparkContext.defaultParallelism * 2
+        parts = max(parts, sum(row["rows"] for row in totals) // TASK_STEPS)
+        cut = steps.drop("b").union(anchors).repartitionByRange(parts, "condition", "block")
+        names: dict[int, list[Name]] = defaultdict(list)
+        for each in self._listed:
+            names[each.condition].append(each)
+        blocks = Blocks(self._source.folder.absolute(), self._source.meta.model_dump_json(), dict(names), before, block)
+        rows = cut.sortWithinPartitions("condition", "block").mapInArrow(partial(exposed, blocks), SCHEMA)
+        write_parquet(rows.write, self._folder / "exposure")
+        pairs = read_parquet(self._spark, self._folder / "exposure").groupBy("name", "type").agg(F.sum("users"))
+        found = {(row[0], row[1]): int(row[2]) for row in pairs.collect()}
+        return {(each.name, each.type): found.get((each.name, each.type), 0) for each in self._listed}
+
+    def _before(self, totals: dict[tuple[int, int], int], block: int) -> dict[tuple[int, int], int]:
+        """By condition and block: the number of users of the last target before the block, if it is not 0."""
+        objects = read_parquet(self._spark, self._source.folder / "objects").where("exists and not hidden")
+        sizes = {row["type"]: row["count"] for row in objects.groupBy("type").count().collect()}
+        before: dict[tuple[int, int], int] = {}
+        for condition, type_ in {each.condition: each.type for each in self._listed}.items():
+            blocks = range(-(-sizes.get(type_, 0) // block))
+            sums = accumulate((totals.get((condition, at), 0) for at in blocks), initial=0)
+            before |= {(condition, at): users for at, users in zip(blocks, sums, strict=False) if users}
+        return before

@@ -1,0 +1,250 @@
+"""Keeps a snapshot current by the log's deltas, and records for each revision the access that users gained and lost."""
+
+import gc
+import time
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+
+from grantpath.engine.change.delta_records import RecordedDelta, recorded
+from grantpath.engine.facts.compare.affected import Side
+from grantpath.engine.facts.set.copy_size import MIB
+from grantpath.engine.facts.set.fact_draft import Contradiction, advanced
+from grantpath.engine.facts.set.fact_version import FactOrigin, FactVersion
+from grantpath.engine.facts.snapshot.snapshot_facts import read_snapshot
+from grantpath.engine.policy.policy import Policy
+from grantpath.graph.client.connection import Connection
+from grantpath.graph.errors import Inconsistent, Unavailable
+from grantpath.graph.files.remote_path import local_path
+from grantpath.graph.guard.store import Store
+from grantpath.graph.progress import ReportLine
+from grantpath.spark_sync.following.change_files import (
+    REBUILT,
+    ChangeFile,
+    ChangeRows,
+    append,
+    change_files,
+    made_of,
+    next_number,
+)
+from grantpath.spark_sync.following.parallel_comparison import RevisionStep, compared
+from grantpath.spark_sync.following.table_changes import advanced_tables
+from grantpath.spark_sync.mirroring.changes_meanwhile import ChangesMeanwhile
+from grantpath.spark_sync.mirroring.graph_reader import mirror_into, opened
+from grantpath.spark_sync.mirroring.graph_rows import guarded_ask
+from grantpath.spark_sync.mirroring.mirror_tables import MirrorTables
+from grantpath.spark_sync.mirroring.snapshot_origin import another, need_root, same_root
+from grantpath.spark_sync.mirroring.snapshot_writer import finish
+from grantpath.spark_sync.session.snapshot import Snapshot
+from grantpath.spark_sync.versions.snapshot_folders import alone
+from grantpath.spark_sync.versions.snapshot_versions import next_version
+
+PAGE = 500  # the most entries of the log that are read at once, and that one file of changes describes
+PAGE_BYTES = 256 * MIB  # fewer are compared at once if the versions of the facts take more than this
+ROWS = 4_000_000  # a file ends after the revision with which it has this many rows, because they are kept in memory
+PAUSE = 0.2  # seconds between two reads of the log
+RETRY_SECONDS = 5.0  # until the next try, while a load is in progress or the database is not available
+TABLES_SECONDS = 10.0  # from one writing of the tables to the next, at least
+TABLES_RATIO = 10  # this time is also at least so many times as long as the writing takes
+
+
+@dataclass(frozen=True)
+class Followed:
+    """The revisions that a new file of changes describes. `rebuilt` is the reason if the whole graph was read."""
+
+    first: int
+    last: int
+    rows: int
+    rebuilt: str | None = None
+
+
+def follow(
+    connection: Connection,
+    root: str,
+    out: Path | str,
+    progress: ReportLine,
+    report: Callable[[Followed], None] = lambda _: None,
+    stop: Callable[[], bool] = lambda: False,
+) -> None:
+    """Keeps the snapshot `out` of the tenant `root` current until `stop()` is true.
+
+    Each file in the snapshot's folder `changes` is complete, and together the files describe each revision once. If the
+    process is killed, nothing is lost: the next call continues after the last file. While a load is in progress or the
+    database is not available, `follow` waits. Raises InvalidInput if `out` is not a snapshot of this root, or another
+    process writes it; otherwise the errors of `mirror`.
+    """
+    target = local_path(out)
+    with closing(opened(connection)) as store, alone(target):
+        follower = Follower(connection, store, root, target, progress, report)
+        while not stop():
+            try:
+                more = follower.step()
+            except (Inconsistent, Unavailable) as error:
+                progress(f"waiting: {error}")
+                time.sleep(RETRY_SECONDS)
+                continue
+            follower.write_tables_if_due()
+            if not more:
+                time.sleep(PAUSE)
+        follower.write_tables()
+
+
+class Follower:
+    """Follows one root with one snapshot, step by step. The caller holds `alone(out)`."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        store: Store,
+        root: str,
+        out: Path,
+        progress: ReportLine,
+        report: Callable[[Followed], None],
+    ) -> None:
+        self._connection, self._store, self._root = connection, store, root
+        self._out, self._progress, self._report = out, progress, report
+        self._ask = guarded_ask(store, root)
+        self.rebuilt: str | None = None  # why the whole graph was read, the last time
+        self._last_file: ChangeFile | None = next(reversed(change_files(out)), None)
+        self._open()
+
+    def _open(self) -> None:
+        self._source = Snapshot(self._out)
+        need_root(self._source, self._root)
+        meta = self._source.meta
+        self._policy: Policy = self._source.policy
+        self._version: FactVersion | None = None
+        self._tables: MirrorTables | None = None
+        self._found = ChangesMeanwhile(meta.revision)
+        self._next_tables = time.monotonic() + TABLES_SECONDS
+        self._described = self._described_of(meta.made, meta.revision)
+        if self._described < meta.revision:
+            self._mark(meta.made, self._described + 1, meta.revision)
+
+    def _described_of(self, made: str | None, otherwise: int) -> int:
+        """The last revision of the root `made` that a file describes; `otherwise` if the last file is about another."""
+        last = self._last_file
+        return last.last if last is not None and made_of(last) == (made or "") else otherwise
+
+    @property
+    def source(self) -> Snapshot:
+        """The snapshot as last written."""
+        return self._source
+
+    def step(self) -> bool:
+        """Follows a part of the log, writes the access that users gained and lost, and reports each file of changes.
+        Returns whether there was something to follow."""
+        marks = self._ask("revision")
+        if reason := another(self._source.meta, marks):
+            self._rebuild(reason)
+            return True
+        version = self._read()
+        if version.revision == marks["revision"]:
+            return False
+        deltas = list(islice(recorded(self._ask, version.revision, self._source.root), PAGE))
+        if same_root(marks, self._ask("revision")):
+            changes, reason = self._changes([delta for delta in deltas if delta.revision <= marks["revision"]])
+            if changes:
+                self._follow(changes)
+            else:
+                self._rebuild(reason)
+        return True
+
+    def write_tables_if_due(self) -> None:
+        """Writes the tables, unless this was done a short time ago."""
+        if time.monotonic() >= self._next_tables:
+            self.write_tables()
+
+    def write_tables(self) -> None:
+        """Writes the tables at the revision of `changes`."""
+        version, meta, started = self._version, self._source.meta, time.monotonic()
+        if version is None or version.revision == meta.revision:
+            return
+        former = self._tables or MirrorTables.read(self._source)
+        tables = advanced_tables(former, self._found, self._policy)
+        with next_version(self._out) as folder:
+            tables.write(folder, self._policy, former, self._source.folder)
+            finish(folder, meta.root, self._policy, version.revision, meta.closed_by, meta.made)
+        self._source, self._tables = Snapshot(self._out), tables
+        self._found, ended = ChangesMeanwhile(version.revision), time.monotonic()
+        self._next_tables = ended + max(TABLES_SECONDS, TABLES_RATIO * (ended - started))
+
+    def _read(self) -> FactVersion:
+        if self._version is None:
+            meta = self._source.meta
+            origin = FactOrigin(meta.made or "", "", meta.policy_digest)
+            self._version = read_snapshot(self._source.folder, meta.root, self._policy, origin, meta.revision)
+            gc.freeze()  # the facts stay in memory, and each garbage collection would spend seconds on them
+        return self._version
+
+    def _changes(self, deltas: list[RecordedDelta]) -> tuple[list[RevisionStep], str]:
+        """The changes before the first delta that does not fit, and why it does not fit; the reason has no meaning if
+        all fit."""
+        version, changes, size = self._read(), list[RevisionStep](), 0
+        before = Side(version, self._policy, self._source.root)
+        for delta in deltas:
+            if delta.revision != version.revision + 1:
+                break
+            if delta.bulk or delta.policy:
+                return changes, f"the log does not describe what revision {delta.revision} changed"
+            try:
+                version = advanced(version, [vars(delta)], delta.revision)
+            except Contradiction as error:
+                return changes, f"the log contradicts the snapshot at revision {delta.revision} ({error})"
+            after = replace(before, version=version)
+            changes.append(RevisionStep(before, after, delta))
+            before, size = after, size + changes[-1].size
+            if size > PAGE_BYTES:
+                break
+        return changes, f"the log has no entry for revision {version.revision + 1}"
+
+    def _follow(self, changes: list[RevisionStep]) -> None:
+        """Applies the changes, and writes files about those that no file describes yet."""
+        known = [change for change in changes if change.delta.revision <= self._described]
+        for change in known:
+            self._go_to(change)
+        new, rows = changes[len(known) :], ChangeRows()
+        with closing(compared(new)) as results:
+            for change, found in zip(new, results, strict=True):
+                for each in found:
+                    rows.add_found(change.delta.revision, each, change.after.version.numbers.refs)
+                self._go_to(change)
+                if len(rows) >= ROWS or change is new[-1]:
+                    done = Followed(self._described + 1, change.delta.revision, len(rows))
+                    self._append(self._source.meta.made, done.first, done.last, rows)
+                    self._report(done)
+                    rows = ChangeRows()
+
+    def _go_to(self, change: RevisionStep) -> None:
+        for texts, holds in ((change.delta.removed, False), (change.delta.added, True)):
+            for text in texts:
+                self._found.note(text, holds, self._policy)
+        self._version = change.after.version
+
+    def _append(self, made: str | None, first: int, last: int, rows: ChangeRows) -> None:
+        number = next_number(self._out) if self._last_file is None else self._last_file.number + 1
+        self._last_file = append(self._out, made or "", number, first, last, rows)
+        self._described = last
+
+    def _rebuild(self, reason: str) -> None:
+        """Reads the whole graph, and records in `changes` that the revisions up to the new one are not described."""
+        self._progress(f"{reason}; reading the whole graph")
+        with next_version(self._out) as folder:
+            meta = mirror_into(folder, self._connection, self._store, self._root, self._progress)
+            # The file of the mark says by itself which root and revisions it is about. So if the process was killed
+            # after it, and before the tables were switched, these revisions are not marked again.
+            first = self._described_of(meta.made, self._described if meta.made == self._source.meta.made else -1) + 1
+            if first <= meta.revision:
+                self._mark(meta.made, first, meta.revision)
+        self._open()
+        self.rebuilt = reason
+        if first <= meta.revision:
+            self._report(Followed(first, meta.revision, 1, reason))
+
+    def _mark(self, made: str | None, first: int, last: int) -> None:
+        """Records in `changes` that these revisions are not described."""
+        rows = ChangeRows()
+        rows.add(last, REBUILT)
+        self._append(made, first, last, rows)

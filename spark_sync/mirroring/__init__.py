@@ -1,0 +1,1 @@
+"""The mirror: a root of the graph as a snapshot. Start at `graph_reader.py`."""

@@ -1,0 +1,1 @@
+"""The HTML report about a snapshot. Start at `report_page.py`."""

@@ -1,0 +1,44 @@
+"""A snapshot for Spark: its tables as a GraphFrame; and the function that writes small tables."""
+
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from grantpath.engine.facts.snapshot.snapshot_reader import SnapshotReader
+from grantpath.graph.files.remote_path import AnyPath, arrow_place
+
+if TYPE_CHECKING:
+    from graphframes import GraphFrame
+    from pyspark.sql import SparkSession
+
+
+class Snapshot(SnapshotReader):
+    """A complete snapshot, by its path or URI. Raises InvalidInput if the folder is not one."""
+
+    def graph(self, spark: "SparkSession", relationships: Collection[str] | None = None) -> "GraphFrame":
+        """The snapshot as a GraphFrame. Spark reads the files when the GraphFrame is used; nothing is collected.
+
+        Vertices: `id` (the reference), `type`, `name` (the last segment, unquoted), `exists`. Edges: `src`, `dst`,
+        `relationship` (MEMBER_OF, HAS_ROLE, ALLOW, DENY, OWNS, CHILD_OF), `effect` and `privilege` (null unless ALLOW
+        or DENY). `relationships` limits the edges to these. Raises InvalidInput for an unknown relationship, or an
+        unreadable policy; ServerError if the session has no GraphFrames or is one of Spark Connect.
+        """
+        from grantpath.spark_sync.session.graph_frame import (
+            graph_frame,  # only here: other uses of a snapshot need no Spark
+        )
+
+        return graph_frame(self, spark, relationships)
+
+
+def write_table(
+    folder: AnyPath, name: str, columns: Mapping[str, Any] | pa.Table, distinct: Collection[str] = ()
+) -> None:
+    """Writes a table as a folder with one part file. A dictionary would only slow down the columns in `distinct`,
+    whose values are not repeated."""
+    (folder / name).mkdir()
+    table = pa.table(columns)
+    with_dictionary = [column for column in table.column_names if column not in distinct]
+    place, filesystem = arrow_place(folder / name / "part-00000.parquet")
+    pq.write_table(table, place, use_dictionary=with_dictionary, filesystem=filesystem)

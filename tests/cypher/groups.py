@@ -1,0 +1,39 @@
+"""The files of cypher/ by the test that breaks them, and those without mutants, with the reason."""
+
+from pathlib import Path
+
+from grantpath import cypher
+
+DECIDING = ("check", "who", "which", "which_below", "explain", "remedy", "privilege")
+READING = (
+    *("mirror_entities", "mirror_members", "mirror_grants", "mirror_size", "mirror_bound"),
+    *("tenant_state", "effective_principals"),
+    *("entity_exists", "list_tenants", "revision", "similar_names", "tenant_policy", "tenant_sizes"),
+    *("log", "log_tail", "log_deltas", "delta_part", "refusals", "replica_proof"),
+)
+
+
+def _in(*folders: str) -> list[str]:
+    cypher_folder = Path(str(cypher.__file__)).parent
+    return sorted(file.stem for folder in folders for file in (cypher_folder / folder).glob("*.cypher"))
+
+
+UNBROKEN = {
+    "schema": "its constraints are there as long as the server: what it says twice it does once",
+    "write_policy_graph": "tests/engine/tenants/test_policy_graph.py holds what it writes to the policy, node by node",
+    "read_policy_graph": "the same test reads by it what edits by hand have changed",
+    **dict.fromkeys(
+        _in("questions"),
+        "tests/cypher/questions and tests/engine/answers/test_questions_to_the_policy.py hold each to oracles",
+    ),
+    **dict.fromkeys(_in("browser"), "tests/agreement/test_by_name.py and test_lists_by_name.py hold each to Python"),
+    **dict.fromkeys(_in("inspection"), "tests/engine/inspection holds each to the facts of random tenants"),
+    **dict.fromkeys(_in("guard"), "tests/trust pauses, kills and cuts off the writers that send it"),
+}
+del UNBROKEN["replica_proof"]  # it is among READING
+# those that write, and those that decide what is written
+WRITING = [
+    file
+    for file in _in("changes", "history", "load", "tenants", "dump")
+    if file not in (*DECIDING, *READING, *UNBROKEN)
+]

@@ -1,0 +1,105 @@
+"""An error on the command line is one clear line, even if the output is closed."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ...support.command_line import STAFF, Ran, Run, facts, run
+
+__all__ = ["facts", "run"]
+
+
+# ---- what goes wrong ---------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["check", "user:bob", "load_tabel", STAFF], "did you mean load_table"),
+        (["check", "user:bob", "load_table", "table:hr.public.staf"], f"does not exist (did you mean {STAFF}?)"),
+        (["check", "user:bob", "load_catalog", "catalog:h"], "does not exist (did you mean catalog:hr?); add it, or"),
+        (["check", "user:bob", "get_role", "role:service_admin"], "role:service_admin does not exist; add it"),
+        (["check", "user:bob", "load_table", "tabel:hr.public.staff"], "the type 'tabel' is unknown"),
+        (["check", "user:bob", "load_table", "staff"], "is not a reference"),
+        (["check", "user:bob", "load_table"], "Missing argument 'REF'"),
+        (["check", "user:bob", "load_table", STAFF, "--as", "role:analyst"], "no active roles"),
+        (["chekc"], "No such command 'chekc'"),
+        (["policy", "show", "gravitini"], "the policy 'gravitini' is unknown"),
+        (["ask", "nowhere", "who can load_table on table:a.b.c"], "nowhere is not a snapshot"),
+    ],
+)
+def test_errors_are_one_line_on_standard_error(run: Run, facts: str, words: list[str], text: str) -> None:
+    ran = run(*words, "--root", facts) if words[0] != "chekc" else run(*words)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("error: ")
+    assert ran.err.count("\n") == 1
+    assert text in ran.err
+    told = run("--json", "--root", facts, *words)
+    assert (told.code, told.out) == (2, "")
+    assert text in json.loads(told.err)["error"]
+
+
+def test_a_server_that_is_down_is_named(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NEO4J_PASSWORD", "x")
+    ran = run("check", "user:bob", "load_table", STAFF, "--uri", "bolt://127.0.0.1:1", "--root", "metalake:ml")
+    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert "bolt://127.0.0.1:1 cannot be reached" in ran.err
+
+
+def test_unexpected_error_is_one_line_with_details_in_a_file(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError("by zero\nand more")
+
+    monkeypatch.setattr("grantpath.graph.embedded.server.status", fail)
+    monkeypatch.setenv("GRANTPATH_CACHE", str(tmp_path))
+    ran = run("status")
+    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert "ZeroDivisionError: by zero" in ran.err
+    (file,) = (tmp_path / "errors").iterdir()
+    assert str(file) in ran.err
+    assert "Traceback" in file.read_text()
+
+
+def test_an_interrupt_is_quiet(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("grantpath.graph.embedded.server.status", interrupt)
+    assert run("status") == Ran(130, "", "")
+
+
+def test_an_interrupt_that_breaks_a_connection_is_quiet_too(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object) -> None:
+        try:
+            raise KeyboardInterrupt
+        finally:
+            raise BufferError("Existing exports of data: object cannot be re-sized")
+
+    monkeypatch.setattr("grantpath.graph.embedded.server.status", interrupt)
+    assert run("status") == Ran(130, "", "")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is always full")
+def test_full_output_is_reported(home_of_tests: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        words = [sys.executable, "-m", "grantpath.engine.cli", "policy", "show", "gravitino"]
+        ran = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    told = "error: the output cannot be written: No space left on device; free some space, or redirect it\n"
+    assert (ran.returncode, ran.stderr) == (2, told)
+
+
+@pytest.mark.slow
+def test_closed_pipe_ends_quietly_with_141(home_of_tests: Path) -> None:
+    shown = subprocess.Popen(
+        [sys.executable, "-m", "grantpath.engine.cli", "policy", "show", "gravitino", "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert shown.stdout and shown.stderr
+    shown.stdout.close()
+    assert shown.stderr.read() == b""
+    assert shown.wait() == 141

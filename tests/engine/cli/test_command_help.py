@@ -1,0 +1,120 @@
+"""Help teaches by example, and the main use case runs from the shell."""
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from grantpath.engine.change import audit_log
+from grantpath.engine.cli.admin import log_command
+from grantpath.engine.cli.context import CommandContext
+from grantpath.engine.tenants import registry
+from grantpath.graph.errors import InvalidInput
+from grantpath.graph.guard.store import Store
+
+from ...support.command_line import FACTS, ODD, STAFF, Run, facts, run
+
+__all__ = ["facts", "run"]
+COMMANDS = ["up", "down", "status", "browser", "demo", "load", "check", "explain", "who", "which", "change", "log"]
+INNER_COMMANDS = [["policy", name] for name in ("list", "show", "validate", "upgrade")]
+COMMANDS += ["config", "show", "list", "grants", "members", "memberships", "can", "revocation"]
+COMMANDS += [
+    "roots",
+    "dump",
+    "test",
+    "params",
+    "mirror",
+    "follow",
+    "access",
+    "report",
+    "export",
+    "ask",
+    "diff",
+    "verify",
+]
+INNER_COMMANDS += [["roots", name] for name in ("list", "drop")]
+
+
+# ---- help --------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("words", [[name] for name in COMMANDS] + INNER_COMMANDS)
+def test_help_teaches_by_example(run: Run, words: list[str]) -> None:
+    ran = run(*words, "--help")
+    assert ran.code == 0
+    assert f"Example: grantpath {' '.join(words)}" in ran.out
+    assert "--json" in ran.out
+
+
+@pytest.mark.parametrize("words", [[name] for name in COMMANDS] + INNER_COMMANDS)
+def test_example_of_the_help_is_accepted(run: Run, words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pages of the docs run most of them (tests/pages); here each is read up to its first question."""
+
+    def parsed(session: CommandContext) -> None:
+        raise InvalidInput("the options are read")
+
+    shown = run(*words, "--help").out
+    [example] = [line.partition("grantpath ")[2] for line in shown.splitlines() if "Example: grantpath" in line]
+    monkeypatch.setattr(CommandContext, "running", parsed)
+    ran = run(*shlex.split(example))
+    assert (ran.code, "the options are read" in ran.err) == (2, True)
+
+
+def test_the_bare_command_lists_the_commands(run: Run) -> None:
+    ran = run()
+    assert ran.code == 0
+    assert [name for name in [*COMMANDS, "policy"] if f"\n  {name} " not in ran.out] == []
+
+
+def test_log_limits_its_entries_as_the_log_does() -> None:
+    assert log_command.MOST == audit_log.MOST
+
+
+# ---- Spark -------------------------------------------------------------------------------------------------------
+@pytest.mark.slow
+@pytest.mark.spark
+def test_a_snapshot_is_mirrored_asked_compared_and_verified(run: Run, facts: str, tmp_path: Path) -> None:
+    monday, tuesday = str(tmp_path / "monday"), str(tmp_path / "tuesday")
+    assert run("mirror", monday, "--root", facts, "--json").json["revision"] == len(FACTS)
+    assert run("mirror", monday, "--root", facts).code == 2
+    access = run("access", monday, "--names", "load_table,drop_table", "--json").json
+    assert {"name": "load_table", "type": "table", "pairs": 4} in access["answer"]
+    who = run("ask", monday, f"who can load_table on {STAFF}", "--json").json
+    assert who == {"answer": [ODD, "user:ann", "user:bob"], "complete": True, "revision": len(FACTS)}
+    assert run("ask", monday, f"user:bob can drop_table on {STAFF}").code == 1
+    verified = run("verify", monday, "--sample", "200", "--seed", "5", "--json")
+    assert (verified.code, verified.json["compared"], verified.json["different"]) == (0, 200, [])
+    run("change", "revoke deny SELECT_TABLE on table:hr.public.pay from role:analyst", "--root", facts)
+    later = run("verify", monday, "--sample", "200", "--seed", "5", "--json")
+    assert (later.code, later.json["different"]) == (0, [])
+    assert later.json["compared"] == 200, "questions that the change may affect are compared with the past"
+    run("mirror", tuesday, "--root", facts)
+    changed = run("diff", monday, tuesday, "--names", "load_table", "--json").json
+    assert changed["facts_removed"] == ["deny SELECT_TABLE on table:hr.public.pay to role:analyst"]
+    assert changed["access"][0]["by_user"] == {ODD: [1, 0], "user:bob": [1, 0]}
+    run("change", FACTS[-1], "--root", facts)
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_the_demo_runs_from_end_to_end(run: Run, store: Store, tmp_path: Path) -> None:
+    target = tmp_path / "demo"
+    shown = run("demo", "--out", str(target), "--yes")
+    assert shown.code == 0
+    for text in (
+        "13 Staff reads the tables of both",
+        "refused add catalog:hive",
+        "-DENY SELECT_TABLE-> table:retail.customer.customer",
+        "500 answers compared, 0 different",
+        "grantpath params",
+    ):
+        assert text in " ".join(shown.out.split())
+    assert "\\n" not in shown.out
+    assert (target / "access" / "names").is_dir()
+    for root in ("metalake:demo", "metalake:tpc"):
+        registry.remove(store, root)
+
+
+def test_demo_does_not_touch_a_folder_without_snapshot(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    ran = run("demo", "--out", str(tmp_path), "--yes")
+    assert (ran.code, "is not the snapshot of a demo" in ran.err) == (2, True)
+    assert (tmp_path / "mine.txt").read_text() == "mine"

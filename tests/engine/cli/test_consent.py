@@ -1,0 +1,146 @@
+"""Irreversible actions need consent in every command, and files of statements keep every character."""
+
+import io
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grantpath.engine.cli.change import change_commands
+from grantpath.engine.scenarios import runner
+from grantpath.engine.scenarios.scenario_file import read_scenarios
+from grantpath.engine.tenants import registry
+from grantpath.graph.errors import InvalidInput
+from grantpath.graph.guard.store import Store
+
+from ...support.command_line import Run, run
+
+__all__ = ["run"]
+
+
+@pytest.fixture
+def root(run: Run, store: Store) -> Iterator[str]:
+    name = f"metalake:consent_{uuid.uuid4().hex[:8]}"
+    assert run("change", "add user:ann", "--root", name, "--policy", "gravitino", "--create").code == 0
+    yield name
+    registry.remove(store, name)
+
+
+Drop = Callable[[str, Path], list[str]]
+
+
+def by_argument(root: str, _: Path) -> list[str]:
+    return ["change", f"drop {root}"]
+
+
+def by_argument_quoted(root: str, _: Path) -> list[str]:
+    return ["change", f"drop metalake:`{root.partition(':')[2]}` "]
+
+
+def by_file(root: str, folder: Path) -> list[str]:
+    (folder / "drop.txt").write_text(f"add user:bob\ndrop {root}\n")
+    return ["change", "--file", str(folder / "drop.txt")]
+
+
+def by_roots_drop(root: str, _: Path) -> list[str]:
+    return ["roots", "drop", root]
+
+
+@pytest.mark.parametrize("drop", [by_argument, by_argument_quoted, by_file, by_roots_drop])
+def test_a_root_is_dropped_only_with_consent(
+    run: Run, root: str, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, drop: Drop
+) -> None:
+    words = [*drop(root, tmp_path), "--root", root]
+    asked = run(*words)
+    assert (asked.code, asked.err) == (2, f"error: dropping {root} cannot be undone; confirm it with --yes\n")
+    assert registry.names(store)[root] is False
+    if words[0] == "change":
+        assert run(*words, "--dry-run").code == 0
+
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    for typed, code in (("yes\n", 2), (f"{root}\n", 0)):
+        monkeypatch.setattr("sys.stdin", Terminal(typed))
+        told = run(*words)
+        assert (told.code, f"{root} holds " in told.err) == (code, True), told.err
+    assert registry.names(store).get(root) is not False
+
+
+def test_consent_is_given_by_yes(run: Run, root: str, store: Store) -> None:
+    assert run("change", f"drop {root}", "--root", root, "--yes").code == 0
+    assert registry.names(store)[root] is True
+    assert run("roots", "drop", root, "--yes").code == 0
+    assert root not in registry.names(store)
+
+
+@pytest.mark.parametrize(
+    "char", ["\u00a0", "\x1f", "\u2003", "\u200b", "\u3000", "\x0b", "\x0c", "\x85", "\x7f", "\ufeff"]
+)
+def test_line_that_ends_with_an_invisible_character_is_refused(tmp_path: Path, char: str) -> None:
+    file = tmp_path / "facts.txt"
+    for line in (f"add user:bob{char}", f"{char}add user:bob", f"add user:bob {char}", char):
+        file.write_bytes(f"# facts\nadd user:ann\n{line}\n".encode())
+        with pytest.raises(
+            InvalidInput, match=rf":3: the line (ends|begins) with the invisible U\+{ord(char):04X}.*backticks"
+        ):
+            change_commands.read_statements(str(file))
+
+
+def test_a_file_of_statements_keeps_every_character(tmp_path: Path) -> None:
+    file = tmp_path / "facts.txt"
+    file.write_bytes(
+        "\ufeff  add user:`bob\u00a0`\t\r\n\t# no\nadd user:`\x1fx`\r\n \t\r\nadd user:a\u00a0b\n".encode()
+    )
+    kept = [(1, "add user:`bob\u00a0`"), (3, "add user:`\x1fx`"), (5, "add user:a\u00a0b")]
+    assert change_commands.read_statements(str(file)) == kept
+
+
+def test_remains_of_a_killed_test_are_listed_and_removed(run: Run, store: Store, tmp_path: Path) -> None:
+    file = tmp_path / "one.yaml"
+    file.write_text(
+        "scenario: killed\npolicy: gravitino\nroot: killed\ngiven: [add catalog:hr]\nthen:\n"
+        "  - user:ann cannot load_catalog on catalog:hr\n"
+    )
+    left: list[str] = []
+    remove = registry.remove
+
+    def killed(_: Any, tenant: str) -> None:
+        left.append(tenant)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(registry, "remove", killed)
+        assert runner.run(read_scenarios(file), store).failed == 0
+    (tenant,) = left
+    try:
+        listed = {each["root"]: each for each in run("roots", "--json").json["answer"]}
+        assert (listed[tenant]["of_test"], listed[tenant]["policy"]) == (True, "gravitino")
+        assert f"{tenant} (of a test)" in run("roots").out
+        assert tenant not in registry.names(store)  # no command takes it for a root that is meant
+        assert run("roots", "drop", tenant).code == 2
+        dropped = run("roots", "drop", tenant, "--yes", "--json")
+        assert (dropped.code, dropped.json["sizes"]["objects"]) == (0, 2)
+        assert (
+            store.read("MATCH (n:Entity|Revision|Change {root: $root}) RETURN count(n) AS many", {"root": tenant})[0][
+                "many"
+            ]
+            == 0
+        )
+    finally:
+        remove(store, tenant)
+
+
+def test_root_names_are_not_cut_on_a_narrow_terminal(run: Run, root: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Narrow(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    shown = Narrow()
+    monkeypatch.setattr("sys.stdout", shown)
+    for name, value in (("COLUMNS", "80"), ("TERM", "dumb")):
+        monkeypatch.setenv(name, value)
+    run("roots")
+    assert f"{root}  gravitino, revision 1\n" in shown.getvalue()

@@ -1,0 +1,86 @@
+"""The newest stack: Neo4j 2026.x and Spark 4.0 answer the scenarios like the default versions."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grantpath.graph.client.connection import Connection
+from grantpath.graph.embedded.connect import connection
+from grantpath.graph.embedded.server import down, up
+
+from ..support.newest_spark import pyspark_folder
+
+pytestmark = [pytest.mark.newest, pytest.mark.slow]
+
+SCENARIOS = Path(__file__).parents[1] / "scenarios"
+PART = [SCENARIOS / name for name in ("gravitino/worked-example.yaml", "deltastream/04_active_role.yaml", "cdap")]
+
+
+@pytest.fixture
+def newest_server(tmp_path: Path) -> Iterator[Connection]:
+    """A Neo4j 2026.x for this test only."""
+    home = os.environ["GRANTPATH_HOME"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GRANTPATH_NEO4J", "2026")
+        patch.setenv("GRANTPATH_HOME", str(tmp_path))
+        up()
+        yield connection()
+        down()
+    assert os.environ["GRANTPATH_HOME"] == home
+
+
+PATIENT = ("--timeout", "120")  # a newly started server plans its first queries slowly
+
+
+def run(files: list[Path], engine: str, server: Connection, extra: dict[str, str]) -> dict[str, Any]:
+    """The output of `grantpath test --json`."""
+    login = {"NEO4J_URI": server.uri, "NEO4J_USER": server.user, "NEO4J_PASSWORD": server.password}
+    ran = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "grantpath.engine.cli",
+            "test",
+            *map(str, files),
+            "--engine",
+            engine,
+            "--json",
+            *PATIENT,
+        ],
+        env={**os.environ, **login, **extra},
+        capture_output=True,
+        text=True,
+        timeout=900,
+        check=False,
+    )
+    assert ran.stdout, ran.stderr
+    report: dict[str, Any] = json.loads(ran.stdout)
+    return report
+
+
+def test_scenarios_pass_on_the_newest_neo4j(newest_server: Connection) -> None:
+    report = run([SCENARIOS / "gravitino", SCENARIOS / "onehouse"], "cypher", newest_server, {})
+    assert report["failed"] == 0
+    assert report["passed"] >= 264
+
+
+def test_scenarios_pass_on_the_newest_spark(server: Connection) -> None:
+    folder = pyspark_folder("4.0")
+    version = subprocess.run(
+        [sys.executable, "-c", "import pyspark; print(pyspark.__version__)"],
+        env={**os.environ, "PYTHONPATH": str(folder)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert version.stdout.startswith("4.0.")
+    report = run(PART, "spark", server, {"PYTHONPATH": str(folder)})
+    asked = [result for result in report["results"] if result["engine"] == "spark"]
+    assert report["failed"] == 0
+    assert len(asked) >= 40

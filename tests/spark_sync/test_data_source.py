@@ -1,0 +1,149 @@
+"""The data source `grantpath` of Spark 4.0 and 4.1 reads what is in the files, and Spark 4.1 lets it filter them."""
+
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from grantpath.engine.facts.snapshot.snapshot_reader import CHANGES, TABLES
+from grantpath.graph.errors import ServerError
+from grantpath.spark_sync.following.change_files import GAINED, LOST, ChangeRows, append
+
+from ..oracle import oracle
+from ..support.newest_spark import printed, pyspark_folder
+from ..support.plain_access import write_access, write_snapshot
+from ..support.random_world import ROOT_NAME
+
+READ = """
+import json, sys
+from grantpath.spark_sync.session import spark_session
+from grantpath.spark_sync.data_source import SnapshotSource
+
+folder, tables, conditions = sys.argv[1], json.loads(sys.argv[2]), json.loads(sys.argv[3])
+spark = spark_session.engine(lambda line: None).spark
+spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
+spark.dataSource.register(SnapshotSource)
+load = lambda table: spark.read.format("grantpath").option("table", table).load(folder)
+found = {"rows": {table: sorted(map(list, load(table).collect())) for table in tables}}
+filtered = [load(table).where(condition) for table, condition in conditions]
+found["filtered"] = [sorted(map(list, rows.collect())) for rows in filtered]
+plans = [rows._jdf.queryExecution().executedPlan().toString() for rows in filtered]
+steps = [[line.lstrip(" :+-*()0123456789") for line in plan.splitlines()] for plan in plans]
+found["left to Spark"] = [any(step.startswith("Filter") for step in each) for each in steps]
+errors = []
+for path, table in (folder, "objekts"), (folder + "/no", "objects"), (None, "objects"), (folder, "access/expand"):
+    try:
+        spark.read.format("grantpath").option("table", table).load(path).collect()
+    except Exception as error:
+        errors.append(str(error))
+print(json.dumps(found | {"errors": errors, "version": spark.version}))
+"""
+STREAM = """
+import json, sys, time
+from pathlib import Path
+from grantpath.spark_sync.session import spark_session
+from grantpath.spark_sync.following.change_files import GAINED, LOST, ChangeRows, append
+from grantpath.spark_sync.data_source import SnapshotSource
+
+folder, checkpoint = sys.argv[1:]
+spark = spark_session.engine(lambda line: None).spark
+spark.dataSource.register(SnapshotSource)
+found = []
+
+def run():
+    rows = spark.readStream.format("grantpath").option("table", "changes").load(folder)
+    query = rows.writeStream.option("checkpointLocation", checkpoint).foreachBatch(
+        lambda batch, number: found.append([number, sorted(map(list, batch.collect()))])
+    ).start()
+    query.processAllAvailable()
+    query.stop()
+
+run()
+rows = ChangeRows()
+rows.add(4, LOST, ["user:ann"], ["load_table"], "table", ["table:hr.public.x"])
+append(Path(folder), "made", 2, 4, 4, rows)
+run()
+print(json.dumps({"batches": found}))
+"""
+FACTS = [
+    *(f"add user:{name}" for name in ("ann", "bob")),
+    "add role:reader",
+    "member user:ann of role:reader",
+    "add catalog:hr",
+    "add schema:hr.public",
+    *(f"add table:hr.public.`it's {number}`" for number in range(3)),
+    "allow SELECT_TABLE on catalog:hr to role:reader",
+]
+CONDITIONS = [
+    ("objects", "type = 'table'"),
+    ("objects", "position >= 2 and position < 5"),
+    ("objects", "ref in ('catalog:hr', 'user:ann')"),
+    ("objects", "ref = 'schema:hr.public' and exists"),
+    ("members", "kind is not null and source <> target"),
+    ("access/reach", "name = 'SELECT_TABLE' and objects > 0"),
+]
+
+
+def test_spark_3_5_refuses_the_data_source_and_names_the_views() -> None:
+    with pytest.raises(
+        ServerError, match=r"needs Spark 4\.0 or newer; with Spark 3\.5 use grantpath\.spark_sync\.register"
+    ):
+        import grantpath.spark_sync.data_source  # noqa: F401
+
+
+@pytest.mark.slow
+@pytest.mark.newest
+@pytest.mark.spark
+@pytest.mark.parametrize("line", ["4.0", "4.1"])
+def test_the_data_source_reads_the_tables_and_filters_them(line: str, tmp_path: Path) -> None:
+    made = oracle("gravitino", ROOT_NAME)
+    for fact in FACTS:
+        assert made.given(fact) == "done"
+    snapshot = write_snapshot(made, tmp_path / "odd [name] {x}")
+    write_access(snapshot, ["SELECT_TABLE", "load_table"])
+    found = printed(READ, [pyspark_folder(line)], str(snapshot), json.dumps(tables()), json.dumps(CONDITIONS))
+    assert found["version"].startswith(line)
+    for table in tables():
+        rows = pq.read_table(snapshot / table, columns=list(TABLES[table])).to_pylist()
+        assert found["rows"][table] == sorted(list(row.values()) for row in rows), table
+    for (table, condition), rows in zip(CONDITIONS, found["filtered"], strict=True):
+        assert rows, condition
+        assert all(row in found["rows"][table] for row in rows)
+    position, ref, kind = 0, 3, 4
+    objects = found["rows"]["objects"]
+    assert found["filtered"][0] == [row for row in objects if row[kind] == "table"]
+    assert found["filtered"][1] == [row for row in objects if 2 <= row[position] < 5]
+    assert found["filtered"][2] == [row for row in objects if row[ref] in ("catalog:hr", "user:ann")]
+    # Spark 4.0 evaluates all conditions itself; 4.1 only those that the source returns
+    assert found["left to Spark"] == ([True] * 6 if line == "4.0" else [False, False, False, False, True, False])
+    unknown, missing, nowhere, later = found["errors"]
+    assert "a snapshot has no table 'objekts'; the tables are objects, subjects" in unknown
+    assert "is not a snapshot of this version" in missing
+    assert 'needs the folder of a snapshot; use .load(\\"OUT\\")' in nowhere or 'use .load("OUT")' in nowhere
+    assert "has no table access/expand; write it with `grantpath access`" in later
+
+
+@pytest.mark.slow
+@pytest.mark.newest
+@pytest.mark.spark
+@pytest.mark.parametrize("line", ["4.0", "4.1"])
+def test_the_changes_of_a_snapshot_are_a_stream(line: str, tmp_path: Path) -> None:
+    """A query that is started again continues after the files that it has read."""
+    made = oracle("gravitino", ROOT_NAME)
+    for fact in FACTS:
+        assert made.given(fact) == "done"
+    snapshot = write_snapshot(made, tmp_path / "snapshot")
+    for number in range(2):
+        rows = ChangeRows()
+        rows.add(number + 2, GAINED, ["user:ann", "user:bob"], ["load_table"], "table", [], ["schema:hr.public"])
+        append(snapshot, "made", number, number + 2, number + 2, rows)
+    batches = printed(STREAM, [pyspark_folder(line)], str(snapshot), str(tmp_path / "checkpoint"))["batches"]
+    first, second = [row for _, rows in batches[:-1] for row in rows], batches[-1][1]
+    gained = [[GAINED, user, "load_table", "table", "schema:hr.public", True] for user in ("user:ann", "user:bob")]
+    assert sorted(first) == [[revision, *row] for revision in (2, 3) for row in gained]
+    assert second == [[4, LOST, "user:ann", "load_table", "table", "table:hr.public.x", False]]
+
+
+def tables() -> list[str]:
+    return [table for table in TABLES if table not in ("access/expand", CHANGES)]

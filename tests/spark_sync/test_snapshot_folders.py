@@ -1,0 +1,284 @@
+"""Snapshots on disk are private, written by one process at a time, and bounded and checked when they are read."""
+
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from grantpath.engine.facts.snapshot.snapshot_questions import ask
+from grantpath.graph.client.connection import Connection
+from grantpath.graph.errors import GrantpathError, InvalidInput
+from grantpath.graph.files import bounded_parquet
+from grantpath.spark_sync.bulk.bulk_access import access
+from grantpath.spark_sync.mirroring import graph_reader
+from grantpath.spark_sync.mirroring.graph_reader import mirror
+from grantpath.spark_sync.mirroring.snapshot_writer import MIRRORED
+from grantpath.spark_sync.session import spark_session
+from grantpath.spark_sync.session.snapshot import Snapshot
+from grantpath.spark_sync.tables.analyst_views import duckdb_views
+from grantpath.spark_sync.versions.snapshot_folders import building
+
+from ..conftest import Tenants
+from ..support.tiers import others_slow
+from .test_bulk_access import snapshot, world
+
+QUESTION = "which table can user:strong load_table"
+HOLDING = """
+import sys, time
+from pathlib import Path
+from grantpath.spark_sync.versions.snapshot_folders import building
+with building(Path(sys.argv[1]), replace=True) as folder:
+    (folder / "half").write_text("x")
+    print("building", flush=True)
+    time.sleep(600)
+"""
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small snapshot, which needs no Spark."""
+    unused: Any = None
+    return snapshot(world("gravitino"), tmp_path_factory.mktemp("made") / "snapshot", unused)
+
+
+def modes(folder: Path) -> set[tuple[str, str]]:
+    found = [folder, *folder.rglob("*")]
+    return {("folder" if each.is_dir() else "file", oct(stat.S_IMODE(each.stat().st_mode))) for each in found}
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> subprocess.Popen[str]:
+    """Another process that writes tmp_path/out."""
+    run = subprocess.Popen([sys.executable, "-c", HOLDING, str(tmp_path / "out")], stdout=subprocess.PIPE, text=True)
+    assert run.stdout and run.stdout.readline() == "building\n"
+    return run
+
+
+def test_snapshot_is_private_with_any_umask(made: Path, tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        with building(tmp_path / "out") as folder:
+            assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+            (folder / "inner").mkdir(mode=0o777)
+            (folder / "inner" / "file").write_text("x")
+    finally:
+        os.umask(before)
+    assert modes(tmp_path / "out") == modes(made) == {("folder", "0o700"), ("file", "0o600")}
+
+
+def test_second_writer_is_refused_while_the_first_runs(tmp_path: Path, other: subprocess.Popen[str]) -> None:
+    try:
+        with (
+            pytest.raises(InvalidInput, match=r"out is being written by another process; wait"),
+            building(tmp_path / "out", replace=True),
+        ):
+            pass
+        assert (tmp_path / ".out.new" / "half").exists(), "the other one's folder was touched"
+    finally:
+        other.kill()
+        other.wait()
+
+
+def test_remains_of_a_killed_writer_are_removed(tmp_path: Path, other: subprocess.Popen[str]) -> None:
+    other.kill()
+    other.wait()
+    assert {each.name for each in tmp_path.iterdir()} == {".out.new", ".out.lock"}
+    with building(tmp_path / "out", replace=True) as folder:
+        (folder / "whole").write_text("x")
+    assert [each.name for each in tmp_path.iterdir()] == ["out"]
+    assert [each.name for each in (tmp_path / "out").iterdir()] == ["whole"]
+
+
+def test_folder_that_cannot_be_created_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(InvalidInput, match="file/out cannot be created"), building(tmp_path / "file" / "out"):
+        pass
+
+
+# ---- a snapshot from elsewhere
+def changed(source: Path, out: Path, table: str, column: str, value: Callable[[Any], Any]) -> Path:
+    shutil.copytree(source, out)
+    path = out / table / "part-00000.parquet"
+    rows = pq.read_table(path)
+    new = pa.array(value(rows[column].to_pylist()))
+    pq.write_table(rows.set_column(rows.column_names.index(column), column, new), path)
+    return out
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "value", "message"),
+    [
+        ("objects", "ref", lambda refs: ["x" * 9_000, *refs[1:]], r"a value of 9,000 bytes; at most 4,000"),
+        ("objects", "ref", lambda refs: [refs[0], *refs[:-1]], "it has duplicate references"),
+        ("objects", "ref", lambda refs: [None, *refs[1:]], "'ref' has empty values"),
+        ("objects", "ref", lambda refs: [[ref] for ref in refs], "write it as strings"),
+        ("objects", "type", lambda types: ["planet", *types[1:]], "the policy has no type 'planet'"),
+        ("objects", "parent", lambda parents: [*parents[:-1], len(parents) - 1], "do not form a tree"),
+        ("objects", "last", lambda lasts: [2**40, *lasts[1:]], "do not form a tree"),
+        ("intervals", "holder", lambda holders: [*holders[:-1], 10**6], "'holder' names positions that are not"),
+        ("intervals", "start", lambda starts: [*starts[:-1], -2], "'start' names positions that are not"),
+        ("intervals", "effect", lambda effects: ["GRANT", *effects[1:]], "'GRANT' is not an effect; the effects are"),
+        ("intervals", "privilege", lambda names: ["" for _ in names], "ALLOW and DENY have one, OWNS has none"),
+        ("intervals", "type", lambda types: [f"{each} x" for each in types], "is not a fact"),
+        ("closure", "holder", lambda holders: [*holders[:-1], 10**6], "'holder' names positions that are not"),
+    ],
+)
+def test_inconsistent_snapshot_is_refused(
+    made: Path, tmp_path: Path, table: str, column: str, value: Callable[[Any], Any], message: str
+) -> None:
+    out = changed(made, tmp_path / "odd", table, column, value)
+    with pytest.raises(InvalidInput, match=rf"odd/{table.partition('/')[0]}.*{message}"):
+        ask(out, "who can load_table on " + world("gravitino").objects("table")[0])
+
+
+def test_closure_that_is_not_sorted_is_refused(made: Path, tmp_path: Path) -> None:
+    out = changed(made, tmp_path / "odd", "closure", "subject", lambda subjects: subjects[::-1])
+    for source, fits in ((made, True), (out, False)):
+        with nullcontext() if fits else pytest.raises(InvalidInput, match="odd/closure: the rows are not sorted"):
+            parts = [*Snapshot(source).closure_rows(slice(None), 0, 10**6)]
+            assert sum(len(subject) for subject, _ in parts) == Snapshot(source).meta.counts["closure"]
+
+
+def test_snapshot_of_another_format_version_is_refused(made: Path, tmp_path: Path) -> None:
+    for version in (2, 4):
+        out = tmp_path / f"version{version}"
+        shutil.copytree(made, out)
+        meta = json.loads((out / "meta.json").read_text())
+        assert meta["schema_version"] == 3
+        (out / "meta.json").write_text(json.dumps({**meta, "schema_version": version}))
+        with pytest.raises(
+            InvalidInput, match=r"is not a snapshot of this version .*; write one with `grantpath mirror"
+        ):
+            ask(out, QUESTION)
+
+
+def test_each_table_of_a_snapshot_is_bounded(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each table that a question reads is replaced by a small file with a million equal rows."""
+    monkeypatch.setattr(bounded_parquet, "FREE_BYTES", 1_000_000)
+    ask(made, QUESTION)
+    for table in ("objects", "intervals", "closure"):
+        out = tmp_path / table.replace("/", "-")
+        shutil.copytree(made, out)
+        rows = pq.read_table(out / table).slice(0, 1)
+        many = rows.take(pa.array(np.zeros(1_000_000, np.int32)))
+        pq.write_table(many, out / table / "part-00000.parquet", compression="zstd")
+        with pytest.raises(InvalidInput, match=r"would take \d+ MB of memory, but at most \d+ MB are allowed"):
+            ask(out, QUESTION)
+
+
+def test_a_snapshot_without_a_table_is_refused(made: Path, tmp_path: Path) -> None:
+    for table in ("objects/part-00000.parquet", "closure/part-00000.parquet", "policy.json", "meta.json"):
+        out = tmp_path / table.replace("/", "-")
+        shutil.copytree(made, out)
+        (out / table).unlink()
+        with pytest.raises(GrantpathError, match=out.name):
+            ask(out, QUESTION)
+
+
+@pytest.mark.parametrize("table", MIRRORED)
+def test_a_snapshot_that_lost_a_file_is_refused(made: Path, tmp_path: Path, table: str) -> None:
+    """Without the check, the answer would be computed from the rows that are left."""
+    out = tmp_path / "lost"
+    shutil.copytree(made, out)
+    rows = pq.read_table(out / table)
+    pq.write_table(rows.slice(0, len(rows) - 1), out / table / "part-00000.parquet")
+    wrong = f"lost/{table}: has {len(rows) - 1:,} rows, not {len(rows):,} as in meta.json; write the snapshot again"
+    with pytest.raises(InvalidInput, match=wrong):
+        Snapshot(out).table(table)
+    with pytest.raises(InvalidInput, match=wrong):
+        duckdb_views(out)
+    if table in ("objects", "intervals", "closure"):
+        with pytest.raises(InvalidInput, match=wrong):
+            ask(out, QUESTION)
+    pq.write_table(rows.slice(len(rows) - 1), out / table / "part-00001.parquet")
+    assert ask(out, QUESTION) == ask(made, QUESTION)
+
+
+# ---- names with a special meaning in Spark
+NAMES = ["a[b]", "ab", "{x,y}", "x", "st*r", "a b%20c", "ä?é", "[c:d]#"]
+
+
+@pytest.mark.parametrize("name", others_slow(["a#b?c=d%41", *NAMES[-2:]]))
+def test_snapshot_is_written_and_read_at_a_uri(
+    server: Connection, tenant: Tenants, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """In this process and in Spark's tasks; the command line gives a URI as a path, with a single slash."""
+    auth = tenant("gravitino", ["add user:u", "add catalog:c", "owner user:u of catalog:c"])
+    for way, small in (("here", 10**6), ("tasks", 0)):
+        monkeypatch.setattr(graph_reader, "SMALL", small)
+        uri = (tmp_path / way / name).as_uri()
+        mirror(server, auth.tenant, uri, print)
+        assert access(uri, ["load_catalog"], [], print).snapshot == tmp_path / way / name
+        for given in (uri, Path(uri)):
+            assert ask(given, "which catalog can user:u load_catalog").answer == ["catalog:c"]
+    assert {each.name for each in tmp_path.iterdir()} == {"here", "tasks"}
+
+
+@pytest.mark.parametrize(
+    ("uri", "message"),
+    [
+        ("ftp://host/snapshot", r"is not a URI that pyarrow supports \(Unrecognized filesystem type"),
+        ("s3:/snapshot", "Missing bucket name"),
+        ("s3://key:secret@bucket/snapshot", "^a URI of s3: contains a login; remove it, and pass the login by AWS_ACC"),
+        ("s3://bucket/snapshot?secret_key=abc", r"^s3://bucket/snapshot...: # and \? in a name must be written as"),
+        (Path("s3://bucket/snapshot"), "s3:/bucket/snapshot: pass a URI as a string"),
+        ("file://host/snapshot", "Unsupported hostname"),
+        ("file:///tmp/a b", "is not a URI of a file"),
+        ("file:///tmp/a#b", "must be written as %23"),
+    ],
+)
+def test_other_uris_are_refused(uri: str | Path, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        Snapshot(uri)
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_spark_reads_files_with_pattern_characters(tmp_path: Path) -> None:
+    spark = spark_session.engine(print).spark
+    for name in NAMES:
+        (tmp_path / name).mkdir()
+        pq.write_table(pa.table({"name": [name]}), tmp_path / name / "in.parquet")
+    for name in NAMES:
+        rows = spark_session.read_parquet(spark, tmp_path / name / "in.parquet").coalesce(1)
+        rows.write.parquet(spark_session.place(tmp_path / name / "out"))
+        assert pq.read_table(tmp_path / name / "out")["name"].to_pylist() == [name]
+        assert [row.name for row in spark_session.read_parquet(spark, tmp_path / name / "out").collect()] == [name]
+    assert sorted(each.name for each in tmp_path.iterdir()) == sorted(NAMES)
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_snapshot_can_be_in_a_folder_of_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a pattern, the second name would match the first folder, which has fewer users."""
+    source, grown = world("gravitino"), world("gravitino").clone()
+    assert grown.given("add user:newcomer") == "done"
+    engine = spark_session.engine(print)
+    before = os.umask(0)
+    try:
+        snapshot(source, tmp_path / "ab%20 ä", engine)
+        monkeypatch.setenv("GRANTPATH_CLOSURE", "joins")
+        out = snapshot(grown, tmp_path / "a[b]%20 ä", engine)
+        report = access(out, ["load_metalake"], [], print)
+    finally:
+        os.umask(before)
+    users = [ref for ref in grown.subjects() if ref.startswith("user:")]
+    assert report.accessible["load_metalake", "metalake"] == len(users)
+    assert Snapshot(out).meta.counts["closure"] == len(pq.read_table(out / "closure"))
+    assert modes(out) == {("folder", "0o700"), ("file", "0o600")}
+
+
+def test_folder_name_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="the name is not UTF-8"):
+        spark_session.place(Path(os.fsdecode(b"/tmp/\xff")))
