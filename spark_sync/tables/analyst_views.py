@@ -85,7 +85,7 @@ def _found(path: AnyPath | str, schema: str) -> tuple[Snapshot, dict[str, AnyPat
 
 def _views() -> list[_View]:
     """The views of views.sql, in its order: a view comes after those that it uses."""
-    text = (files("grantpath.spark_sync") / "views.sql").read_text(encoding="utf-8")
+    text = (files("grantpath.spark_sync.tables") / "views.sql").read_text(encoding="utf-8")
     return [_View(found[3], found[1].split(", "), found[2]) for found in _VIEW.finditer(text)]
 
 
