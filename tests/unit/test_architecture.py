@@ -68,7 +68,7 @@ def named_package(name: str) -> str:
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)
 def test_package_imports_only_lower_layers(path: Path) -> None:
-    """Imports inside functions and for types count too. So there is no cycle of packages."""
+    """Imports inside functions count, and so do imports for types. So packages cannot form a cycle."""
     package = package_of(path)
     imported = {named_package(name) for name in imports(ast.parse(path.read_text()))} - {package}
     assert not {each for each in imported if LAYER[each] >= LAYER[package]}

@@ -42,7 +42,7 @@ def closing(client: socket.socket) -> None:
 
 
 def with_tls(folder: Path, after: Answer) -> Answer:
-    """A server with a certificate for 127.0.0.1 of an authority that nobody trusts."""
+    """A server on 127.0.0.1. The client does not trust the authority that signed its certificate."""
     certificates(folder)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(folder / "server.crt", folder / "server.key")
