@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -106,12 +107,19 @@ def several(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 PARENT = os.getpid()
+Forks = Callable[[], int]
 
 
-def forks() -> int:
-    """The number of children that were forked, and do not run another program."""
-    me = psutil.Process()
-    return sum(running(child.pid) and child.exe() == me.exe() for child in me.children())
+@pytest.fixture
+def forks() -> Forks:
+    """Counts the children that the test has forked. One that runs another program, or was there before, is no fork."""
+
+    def forked() -> set[int]:
+        me = psutil.Process()
+        return {child.pid for child in me.children() if running(child.pid) and child.cmdline() == me.cmdline()}
+
+    before = forked()
+    return lambda: len(forked() - before)
 
 
 @pytest.mark.usefixtures("several")
@@ -185,7 +193,7 @@ def test_what_a_failed_child_had_taken_is_compared(
 
 @pytest.mark.usefixtures("several")
 def test_an_error_in_a_child_is_an_error_of_the_follower(
-    server: Connection, backlog: Authorizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    server: Connection, backlog: Authorizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forks: Forks
 ) -> None:
     def failing(self: RevisionStep) -> list[ChangedAccess]:
         raise GrantpathError(f"cannot compare revision {self.delta.revision}")
@@ -199,7 +207,7 @@ def test_an_error_in_a_child_is_an_error_of_the_follower(
 
 @pytest.mark.usefixtures("several")
 def test_children_end_if_a_file_cannot_be_written(
-    server: Connection, backlog: Authorizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    server: Connection, backlog: Authorizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forks: Forks
 ) -> None:
     expected, children = in_one_process(server, backlog, tmp_path / "out"), list[int]()
 
