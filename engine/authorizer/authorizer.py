@@ -1,36 +1,94 @@
-"""The public methods that answer questions. Others: change_verbs.py, effect_verbs.py, explanation_verbs.py,
-inspection_verbs.py, past_verbs.py."""
+"""Authorizer: every question about a root and every change of it, in one class.
 
+What an open root is, apart from its questions, is in `engine/tenants/open_tenant.py`.
+"""
+
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from datetime import datetime
+from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
+from grantpath.engine.advise.revocation import Revocation, revocation
 from grantpath.engine.answers import request
+from grantpath.engine.answers.access_effects import Effects
 from grantpath.engine.answers.batches import each_of, each_or_error, need_list
-from grantpath.engine.answers.decision import Decision
+from grantpath.engine.answers.decision import Decision, Explanation
+from grantpath.engine.answers.explanation import explained
+from grantpath.engine.answers.list_query import list_query
 from grantpath.engine.answers.listing import Listing, Page
 from grantpath.engine.answers.request import ResolvedQuestion
-from grantpath.engine.authorizer.explanation_verbs import ExplanationVerbs
-from grantpath.engine.authorizer.inspection_verbs import InspectionVerbs
-from grantpath.engine.authorizer.list_sources import ListSources
+from grantpath.engine.authorizer import present_facts
+from grantpath.engine.change import audit_log
+from grantpath.engine.change.audit_log import Log, ReadLog
+from grantpath.engine.change.change_plan import ChangePlan, base_revision, facts_of
 from grantpath.engine.change.founding import create_by
+from grantpath.engine.change.log_verify import LogCheck, verify
+from grantpath.engine.change.made import Change
+from grantpath.engine.change.planned_revision import Planned
+from grantpath.engine.change.service import ChangeService
+from grantpath.engine.inspection import entity_view, lookup
+from grantpath.engine.inspection.abilities import abilities
+from grantpath.engine.inspection.models import (
+    Abilities,
+    EntityPage,
+    EntityView,
+    GrantPage,
+    ListAbilities,
+    ListEntities,
+    ListGrants,
+    ListMembers,
+    ListMemberships,
+    MembershipPage,
+    ShowEntity,
+)
+from grantpath.engine.inspection.root_view import USUAL, PageRequest, need_question
+from grantpath.engine.policy.policy import Policy
+from grantpath.engine.policy.statement_rules import canonical_statement
 from grantpath.engine.tenants import dropped_roots, opening, registry
 from grantpath.engine.tenants.asked import with_question
-from grantpath.engine.tenants.open_tenant import following
+from grantpath.engine.tenants.one_revision import GuardedAsk
+from grantpath.engine.tenants.open_tenant import OpenTenant, following
 from grantpath.graph.client import telemetry
 from grantpath.graph.client.credentials import Auth, Provider
 from grantpath.graph.embedded.connect import connection
-from grantpath.graph.errors import GrantpathError, InvalidInput
+from grantpath.graph.errors import Conflict, GrantpathError, Invalid, InvalidInput, Refused
 from grantpath.graph.guard.store import STALL_LIMIT, Store
-from grantpath.graph.language.statement import Check, Which, Who
+from grantpath.graph.language.inputs import need_text
+from grantpath.graph.language.statement import Check, Effect, Which, Who
 from grantpath.graph.messages import short
 
 if TYPE_CHECKING:
+    from grantpath.engine.facts.copy.replica import Replica
+    from grantpath.engine.facts.set.fact_version import FactVersion
     from grantpath.engine.past.past_root import AsOf, PastRoot
+    from grantpath.engine.past.since import Since
+    from grantpath.graph.files.remote_path import AnyPath
+
+changed = logging.getLogger("grantpath.change")
+Outcome = Change | Refused | Invalid  # of a statement that is made alone
+Found = TypeVar("Found", Explanation, Revocation)
+
+# Lists of results: in the class, `list` is the method of that name.
+Decisions = list[Decision]
+DecisionsOrErrors = list[Decision | GrantpathError]
+Changes = list[Change]
+Outcomes = list[Outcome]
+Problems = list[str | None]
 
 
-class Authorizer(InspectionVerbs, ExplanationVerbs, ListSources):
+def _or_each(together: Callable[..., Changes]) -> Callable[..., Any]:
+    """With `each`, the statements are made one by one, and each of them follows its root to another policy."""
+
+    @wraps(together)
+    def run(self: "Authorizer", /, *given: Any, each: bool = False, **named: Any) -> Any:
+        return self._change_each(*given, **named) if each else together(self, *given, **named)
+
+    return run
+
+
+class Authorizer(OpenTenant):
     """Answers questions about one root, and changes it. Threads can share it; close it, or use it in a `with` block.
 
     Every question except `log`, `past` and `since` takes `at_least`, the revision of a change that the answer must
@@ -39,7 +97,17 @@ class Authorizer(InspectionVerbs, ExplanationVerbs, ListSources):
     check, check_many, explain, who, which and show take `as_of`: a past revision or time, or what `past` returned.
     Everything in the answer is then of that time, the policy too. Each call with a revision or a time reads all facts:
     for several questions use `past`.
+
+    `list`, `grants`, `members` and `memberships` are read in pages of at most 10,000 entries. For the next page pass
+    the `after` of this page as `after`, and its `revision` as `at`. A name that does not exist raises Unknown with
+    similar names.
+
+    `plan` and `effects_of` need all facts in memory. With `open(..., replica=True)` they are those of the copy;
+    otherwise they are read when they are first needed, and kept.
     """
+
+    replica: "Replica | None" = None  # the copy of the facts, for `open(..., replica=True)`
+    _read: "Replica | None" = None  # without a copy: the facts that were read for effects
 
     @classmethod
     def open(
@@ -134,6 +202,8 @@ class Authorizer(InspectionVerbs, ExplanationVerbs, ListSources):
         finally:
             store.close()
 
+    # ---- decisions and lists ----------------------------------------------------------------------------------------
+
     @following
     def check(
         self,
@@ -168,7 +238,7 @@ class Authorizer(InspectionVerbs, ExplanationVerbs, ListSources):
         each: Literal[False] = False,
         at_least: int | None = None,
         as_of: "AsOf | None" = None,
-    ) -> list[Decision]: ...
+    ) -> Decisions: ...
     @overload
     def check_many(
         self,
@@ -177,7 +247,7 @@ class Authorizer(InspectionVerbs, ExplanationVerbs, ListSources):
         each: bool,
         at_least: int | None = None,
         as_of: "AsOf | None" = None,
-    ) -> list[Decision | GrantpathError]: ...
+    ) -> DecisionsOrErrors: ...
     @following  # type: ignore[misc]  # mypy compares the overloads with what the decorator returns
     def check_many(
         self,
@@ -196,7 +266,7 @@ class Authorizer(InspectionVerbs, ExplanationVerbs, ListSources):
         with telemetry.span("check_many", self.tenant) as span:
             past = None if as_of is None else self._past(as_of, at_least)
             state, given = past or self, need_list("checks", checks)
-            run: Callable[..., list[Any]] = each_or_error if each else each_of
+            run: Callable[..., Any] = each_or_error if each else each_of
             asked = run("check", given, partial(request.resolve_check, state.policy, self.root))
             valid = [one for one in asked if not isinstance(one, GrantpathError)]
             if not valid:
@@ -260,6 +330,429 @@ class Authorizer(InspectionVerbs, ExplanationVerbs, ListSources):
             words = request.as_words(Which, with_, type=type, subject=subject, name=name, as_role=as_role)
             return self._listing(span, words, Page(limit, after, at, at_least), as_of)
 
+    # ---- reasons ----------------------------------------------------------------------------------------------------
+
+    @following
+    def explain(
+        self,
+        subject: str,
+        name: str,
+        object: str,
+        *,
+        as_role: str | None = None,
+        with_: Mapping[str, str] | None = None,
+        all: bool = False,
+        at_least: int | None = None,
+        as_of: "AsOf | None" = None,
+    ) -> Explanation:
+        """The decision, with the paths that allow it, or with the paths of the DENYs and the nearest remedy.
+
+        With `all`, it has the paths of every deciding fact, within the limits of Explanation. `as_of` as in `check`;
+        the remedy is then that of the past state. Raises the errors of `check`.
+        """
+        words = {"subject": subject, "name": name, "object": object, "as_role": as_role}
+        return self._about(
+            "explain", words, with_, at_least, lambda ask, decision, near: explained(ask, decision, all, near), as_of
+        )
+
+    @following
+    def revocation(
+        self,
+        subject: str,
+        name: str,
+        object: str,
+        *,
+        as_role: str | None = None,
+        with_: Mapping[str, str] | None = None,
+        at_least: int | None = None,
+        effects: bool = False,
+    ) -> Revocation:
+        """The smallest set of statements after which `subject` cannot use `name` on `object` any more. Changes nothing.
+
+        With `effects`, the result also has all access that these statements would take away (see `plan`). Raises the
+        errors of `check`.
+        """
+        words = {"subject": subject, "name": name, "object": object, "as_role": as_role}
+        for _ in range(present_facts.TRIES):
+            found = self._about(
+                "revocation", words, with_, at_least, lambda ask, decision, _: revocation(ask, decision)
+            )
+            if not (effects and found.statements):
+                return found
+            told = self._effects_at(found.revision, found.statements)
+            if told is not None:
+                return found.model_copy(update={"effects": told})
+        raise present_facts.changing(self.tenant)
+
+    # ---- what is in the root ----------------------------------------------------------------------------------------
+
+    @following
+    def show(self, ref: str, *, at_least: int | None = None, as_of: "AsOf | None" = None) -> EntityView:
+        """One entity: what it is, its parents, its owner, its members and memberships, and the grants on it and to it.
+
+        Each list has at most 50 entries, and says whether it is complete. `as_of` as in `check`. Raises Unknown,
+        InvalidReference, InvalidInput, Inconsistent, Unavailable.
+        """
+        question = need_question(ShowEntity, ref=ref)
+        past = None if as_of is None else self._past(as_of, at_least)
+        if past is not None:
+            return past.at_one_revision(partial(entity_view.show, past, question, None))
+        return self.at_one_revision(partial(entity_view.show, self, question, at_least))
+
+    @following
+    def grants(
+        self,
+        *,
+        on: str | None = None,
+        to: str | None = None,
+        privilege: str | None = None,
+        effect: Effect | None = None,
+        limit: int = USUAL,
+        after: str | None = None,
+        at: int | None = None,
+        at_least: int | None = None,
+    ) -> GrantPage:
+        """The stored grants that match all filters, sorted by object, subject, privilege and effect.
+
+        `on` and `to` are exact: grants on the places above `on`, and to the groups and roles of `to`, are not listed.
+        Raises as `list`.
+        """
+        question = need_question(ListGrants, on=on, to=to, privilege=privilege, effect=effect)
+        return lookup.grants(self, question, PageRequest(limit, after, at, at_least))
+
+    @following
+    def members(
+        self,
+        container: str,
+        *,
+        all: bool = False,
+        limit: int = USUAL,
+        after: str | None = None,
+        at: int | None = None,
+        at_least: int | None = None,
+    ) -> MembershipPage:
+        """The direct members of a group or role, in byte order; with `all` also those through other groups and roles.
+
+        Raises as `list`.
+        """
+        question = need_question(ListMembers, container=container, all=all)
+        return lookup.members(self, question, PageRequest(limit, after, at, at_least))
+
+    @following
+    def memberships(
+        self,
+        member: str,
+        *,
+        all: bool = False,
+        limit: int = USUAL,
+        after: str | None = None,
+        at: int | None = None,
+        at_least: int | None = None,
+    ) -> MembershipPage:
+        """The groups and roles that a subject belongs to directly; with `all` also through others. Raises as `list`."""
+        question = need_question(ListMemberships, member=member, all=all)
+        return lookup.memberships(self, question, PageRequest(limit, after, at, at_least))
+
+    @following
+    def can(
+        self,
+        subject: str,
+        object: str,
+        *,
+        as_role: str | None = None,
+        with_: Mapping[str, str] | None = None,
+        at_least: int | None = None,
+    ) -> Abilities:
+        """Every privilege and operation of the policy on `object`, each with whether `subject` can use it.
+
+        The subject can also be a group or a role: then the answers are those of a new user who belongs only to it. An
+        operation that needs a second object has no answer unless `with_` names one. One round trip. Raises as `list`.
+        """
+        given = dict(with_) if isinstance(with_, Mapping) else {} if with_ is None else with_
+        question = need_question(ListAbilities, subject=subject, object=object, as_role=as_role, with_=given)
+        return abilities(self, question, at_least)
+
+    @following
+    def list(
+        self,
+        type: str,
+        *,
+        under: str | None = None,
+        owned_by: str | None = None,
+        without_owner: bool = False,
+        like: str | None = None,
+        limit: int = USUAL,
+        after: str | None = None,
+        at: int | None = None,
+        at_least: int | None = None,
+    ) -> EntityPage:
+        """The existing entities of a type, in byte order.
+
+        `under` keeps those below a place, `owned_by` those with this owner, `without_owner` those without one, `like`
+        those whose reference contains a text after the type, in upper or lower case. Raises Unknown, InvalidReference,
+        Invalid, InvalidInput, Inconsistent, Unavailable.
+        """
+        question = need_question(
+            ListEntities, type=type, under=under, owned_by=owned_by, without_owner=without_owner, like=like
+        )
+        return lookup.entities(self, question, PageRequest(limit, after, at, at_least))
+
+    # ---- the past ---------------------------------------------------------------------------------------------------
+
+    @following
+    def past(self, as_of: int | str | datetime, *, snapshots: "Iterable[AnyPath | str]" = ()) -> "PastRoot":
+        """The root as it was at a revision, or after the last change at or before a time.
+
+        Pass the result to several questions as `as_of`, so that the facts are read only once. A time is a datetime
+        with a zone, or a text in ISO 8601; a text without an offset is in UTC.
+
+        The facts are computed from those of the present or of one of the `snapshots` of this root, by undoing or
+        repeating the changes of the log. The nearest start from which this is possible is used. Needs the extra
+        `replica`. Raises InvalidInput if the root has not reached the revision, if it had no change at or before the
+        time, or if the log does not describe all the changes in between; Unknown, Inconsistent, Unavailable.
+        """
+        from grantpath.engine.past.past_reader import PastReader  # only here: it needs an extra
+        from grantpath.engine.past.past_root import PastRoot
+
+        reader = PastReader.of(self, self.replica, snapshots)
+
+        def read() -> PastRoot:
+            version, policy = reader.facts_at(reader.revision_of(as_of))
+            return PastRoot(self.tenant, self.root, policy, version)
+
+        with telemetry.span("past", self.tenant) as span:
+            found = self.store.apart(read)
+            span.set(revision=found.revision)
+            return found
+
+    @following
+    def since(
+        self,
+        subject: str,
+        name: str,
+        object: str,
+        *,
+        as_role: str | None = None,
+        with_: Mapping[str, str] | None = None,
+    ) -> "Since":
+        """Since when, without interruption, `subject` can (or cannot) use `name` on `object`, and by which change.
+
+        The changes of the log are undone one by one until the answer is different, or the question was not possible
+        yet, e.g. because the object did not exist. All facts of the root are read (see `past`). Raises the errors of
+        `check`, and Inconsistent if the log contradicts the facts.
+        """
+        from grantpath.engine.past.past_reader import PastReader
+        from grantpath.engine.past.since_reader import since
+
+        with telemetry.span("since", self.tenant, name, subject=subject, object=object) as span:
+            asked = request.as_words(Check, with_, subject=subject, name=name, object=object, as_role=as_role)
+            # an error in the question is raised before the facts are read
+            words, _ = request.resolve_check(self.policy, self.root, asked)
+            found = self.store.apart(lambda: since(self, PastReader.of(self, self.replica, ()), words))
+            telemetry.decided(span, found.revision, found.allowed)
+            return found
+
+    @following
+    def log(
+        self,
+        *,
+        id: str | None = None,
+        actor: str | None = None,
+        object: str | None = None,
+        subject: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        after: int | None = None,
+        before: int | None = None,
+        refused: bool = False,
+        limit: int = 100,
+    ) -> Log:
+        """The last `limit` accepted changes that match, oldest first; with `refused`, the refused attempts.
+
+        `revision` of the list is the revision that was read; `complete` is false if earlier entries match, too.
+
+        `limit` is at most 10,000. `id` is the id of a change, or of a batch (then all its changes match); for refused
+        attempts it can also be the caller's id. `since` is inclusive, `until` exclusive (both need a zone).
+        `after` and `before` are exclusive revisions: for the previous page, pass the revision of the first entry as
+        `before`. `object` and `subject` match a statement that names the reference, and a change that affected it in
+        another way, e.g. a drop that removed it along with its parent.
+
+        Raises InvalidReference, InvalidInput, Unavailable, Inconsistent.
+        """
+        wanted = ReadLog.of(
+            id=id,
+            actor=self._canonical(actor),
+            object=self._canonical(object),
+            subject=self._canonical(subject),
+            since=since,
+            until=until,
+            after=after,
+            before=before,
+            refused=refused,
+            limit=limit,
+        )
+        return audit_log.read(self.ask, wanted, self.root)
+
+    def verify_log(self, head: str | None = None, progress: Callable[[int], None] = lambda _: None) -> LogCheck:
+        """Verifies that the log has not been altered, as far as its hash chain shows.
+
+        `head` is a hash that a change returned and that was stored elsewhere: it proves its entry and all earlier ones.
+        Without it, the result's `unseen` says what cannot be detected. `progress` is called with the number of entries
+        read. Raises InvalidInput if `head` is not a hash, Unknown, Inconsistent, Unavailable.
+        """
+        return verify(self.ask, head, progress)
+
+    # ---- changes ----------------------------------------------------------------------------------------------------
+
+    @following
+    def change(
+        self,
+        statement: str,
+        *,
+        by: str | None = None,
+        as_role: str | None = None,
+        id: str | None = None,
+        dry_run: bool = False,
+    ) -> Change:
+        """Makes one change as the actor `by`; without `by`, writes it as a fact, without authorization.
+
+        Returns Change(id, revision). A change without effect has the id None and leaves the revision unchanged.
+
+        A change with a caller's `id` can be repeated: the repetition changes nothing and returns the first result,
+        with `already` true. `dry_run` changes nothing and returns every fact that the change would add or remove, as
+        `added` and `removed`; if a change with this `id` was already made, it returns the first result.
+
+        Raises Invalid (or Unknown, InvalidReference) if the change breaks a rule that holds for every actor, Refused if
+        `by` is not allowed to make it, and Unavailable. If the server does not confirm a commit, the outcome is read
+        back; `Unavailable.unknown` is true if that fails, too.
+        """
+        with telemetry.span("change", self.tenant, subject=by, statement=statement) as span:
+            done = self._service.change(statement, by, as_role, id, dry_run)
+            made = self._count_changes(span, [done], dry_run)
+        if made:
+            changed.debug("%s: changed by %s: %s", self.tenant, by or "no actor", statement)
+        return done
+
+    @overload
+    def change_all(
+        self,
+        statements: Iterable[str],
+        *,
+        by: str | None = None,
+        as_role: str | None = None,
+        id: str | None = None,
+        dry_run: bool = False,
+        at_revision: int | None = None,
+        root_id: str | None = None,
+        each: Literal[False] = False,
+    ) -> Changes: ...
+
+    @overload
+    def change_all(
+        self,
+        statements: Iterable[str],
+        *,
+        by: str | None = None,
+        as_role: str | None = None,
+        id: str | None = None,
+        dry_run: bool = False,
+        each: Literal[True],
+    ) -> Outcomes: ...
+
+    @_or_each
+    @following
+    def change_all(
+        self,
+        statements: Iterable[str],
+        *,
+        by: str | None = None,
+        as_role: str | None = None,
+        id: str | None = None,
+        dry_run: bool = False,
+        at_revision: int | None = None,
+        root_id: str | None = None,
+        each: bool = False,
+    ) -> Changes:
+        """Makes all changes in one transaction, or none. Each sees the changes before it. At most 10,000.
+
+        With `at_revision`, e.g. that of a `plan`, they are made only if the root is at this revision; otherwise nothing
+        is done, and Inconsistent is raised. So exactly the planned change is made. With `root_id`, that of the plan,
+        Inconsistent is also raised if the root was dropped and created again since then.
+
+        Returns a Change for each; see `change` for the rest. An error names the index (from 0) of the first wrong
+        statement in its text and as `.index`.
+
+        With `each`, every statement is made alone, as by `change`, and a wrong one does not stop the others: the list
+        has its error (Refused or Invalid) in its place. With an `id`, the ids are `id.0`, `id.1`, and so on. Any other
+        error ends the call and has the index of its statement; the statements before it are made. A dry run tells what
+        each statement would do now. `each` takes neither `at_revision` nor `root_id`.
+        """
+        with telemetry.span("change_all", self.tenant, subject=by) as span:
+            done = self._service.change_all(statements, by, as_role, id, dry_run, Planned(at_revision, root_id))
+            made = self._count_changes(span, done, dry_run)
+        if made:
+            changed.debug("%s: changed by %s: %d of %d statements", self.tenant, by or "no actor", made, len(done))
+        return done
+
+    @following
+    def given(self, statements: Iterable[str]) -> Problems:
+        """Writes facts in order, in one transaction, without authorization. Users and groups are added when mentioned.
+
+        Returns for each statement the error, or None; wrong statements are skipped. Raises InvalidInput if the argument
+        is not a list or has more than 10,000 statements, Unavailable.
+        """
+        return self._service.given(statements)
+
+    @following
+    def plan(self, statements: Iterable[str], *, by: str | None = None, as_role: str | None = None) -> ChangePlan:
+        """The facts that these statements would change, and the effects: who would gain and lose what. Changes nothing.
+
+        The statements are planned as one call of `change_all`, with its rules and errors. Also raises InvalidInput if a
+        statement removes more than 200,000 facts, and Inconsistent if the root changes too often. Needs the extra
+        `replica`.
+        """
+        with telemetry.span("plan", self.tenant, subject=by):
+            texts, facts = need_list("statements", statements), self._facts()
+
+            def planned(version: "FactVersion") -> ChangePlan | None:
+                changes = self._service.change_all(texts, by, as_role, None, True, Planned())
+                if base_revision(changes, version.revision) != version.revision:
+                    return None
+                gained = present_facts.effects(self, facts, version, facts_of(changes), self.policy)
+                return ChangePlan.of(changes, version.revision, version.origin.made, gained)
+
+            return present_facts.at_present(self, facts, planned)
+
+    @following
+    def effects_of(
+        self, added: Iterable[str], removed: Iterable[str], *, at: int, policy: Policy | None = None
+    ) -> Effects:
+        """The effects of the facts that a dry run of a load or an upgrade lists. `at`: the revision of the dry run;
+        `policy`: the new policy of an upgrade.
+
+        `added` and `removed` are statements, complete and in the order of a delta. Raises Conflict if the
+        root is at another revision, or if a fact does not fit. Needs the extra `replica`.
+        """
+        spelled = partial(canonical_statement, self.policy, self.root)
+        entry = {"added": [*map(spelled, added)], "removed": [*map(spelled, removed)]}
+        facts = self._facts()
+
+        def compared(version: "FactVersion") -> Effects:
+            if version.revision != at:
+                raise Conflict(
+                    f"{self.tenant} is at revision {version.revision}, not at {at}; repeat the dry run and this call",
+                    code="root_moved",
+                )
+            return present_facts.effects(self, facts, version, [entry], policy or self.policy)
+
+        return present_facts.at_present(self, facts, compared)
+
+    # ---- help -------------------------------------------------------------------------------------------------------
+
+    def _use(self, policy: Policy) -> None:
+        super()._use(policy)
+        self._service = ChangeService(self.store, self.tenant, policy, self.root)
+
     def _answers(
         self, questions: Sequence[ResolvedQuestion], at_least: int | None, past: "PastRoot | None"
     ) -> tuple[Iterable[Mapping[str, Any]], Mapping[str, Any]]:
@@ -269,3 +762,121 @@ class Authorizer(InspectionVerbs, ExplanationVerbs, ListSources):
         copy = self.replica
         found = None if copy is None else copy.check(self.policy, self.root, questions, at_least)
         return request.answers(self.ask, questions, at_least) if found is None else found
+
+    def _listing(self, span: telemetry.Span, words: Who | Which, page: Page, as_of: "AsOf | None") -> Listing:
+        """The list. Its first page is read now, so that the call itself raises the errors."""
+        past = None if as_of is None else self._past(as_of, page.least)
+        policy = (past or self).policy
+        question = request.resolve(policy, self.root, words)
+        words = request.canonical(words, question)
+        page = page.parsed(policy, self.root, policy.user_types if isinstance(words, Who) else [words.type])
+        ask: Callable[..., Mapping[str, Any]] | None = None
+        if past is not None:
+            ask = past.listing(question)
+        elif self.replica is not None:
+            ask = self.replica.listing(policy, self.root, question, page.at_least)
+        if ask is None:
+            query, parameters = list_query(policy, self.root, question)
+            ask = partial(self.ask, query, at_least=page.at_least, **parameters)
+        chosen = partial(request.only_within, policy, self.root, question) if question.within else None
+        listing = Listing(self.tenant, words, ask, policy, page, chosen)
+        span.set(revision=listing.revision)
+        (past or self).need_existing(question.needed, listing.first["known"])
+        return listing
+
+    def _about(
+        self,
+        verb: str,
+        words: Mapping[str, str | None],
+        with_: Mapping[str, str] | None,
+        at_least: int | None,
+        answer: Callable[[GuardedAsk, Decision, Callable[[str], str]], Found],
+        as_of: "AsOf | None" = None,
+    ) -> Found:
+        """The decision of one check, and the answer about it, both read at the same revision."""
+        named = {"subject": words["subject"], "object": words["object"]}
+        with telemetry.span(verb, self.tenant, words["name"], **named) as span:
+            asked = request.as_words(Check, with_, **words)
+            past = None if as_of is None else self._past(as_of, at_least)
+            state = past or self
+            check, question = request.resolve_check(state.policy, self.root, asked)
+
+            def read(ask: GuardedAsk) -> Found:
+                [row], marks = past.answers([question]) if past else request.answers(ask, [question], at_least)
+                return answer(ask, request.decision(state, check, question, row, marks), state.near)
+
+            found = state.at_one_revision(read)
+            telemetry.decided(span, found.revision, found.allowed)
+            return found
+
+    def _effects_at(self, revision: int, statements: Iterable[str]) -> "Effects | None":
+        """The effects of statements at a revision; None if the root is now at another revision."""
+        try:
+            planned = self.store.apart(partial(self.plan, statements))
+        except Invalid:  # a concurrent change can make the statements impossible
+            if self.revision_now() == revision:
+                raise
+            return None
+        return planned.effects if planned.revision == revision else None
+
+    def _past(self, as_of: "AsOf", at_least: int | None) -> "PastRoot":
+        """The past state for the argument `as_of` of a question. Raises InvalidInput and the errors of `past`."""
+        from grantpath.engine.past.past_root import PastRoot
+
+        if at_least is not None:
+            raise InvalidInput(f"as_of cannot be combined with at_least={at_least}; omit one of them")
+        if not isinstance(as_of, PastRoot):
+            return self.past(as_of)
+        if as_of.tenant != self.tenant:
+            raise InvalidInput(
+                f"as_of is a state of {as_of.tenant}, not of {self.tenant}; pass a result of `past` of this Authorizer"
+            )
+        return as_of
+
+    def _change_each(
+        self,
+        statements: Iterable[str],
+        *,
+        by: str | None = None,
+        as_role: str | None = None,
+        id: str | None = None,
+        dry_run: bool = False,
+        at_revision: int | None = None,
+        root_id: str | None = None,
+    ) -> Outcomes:
+        if at_revision is not None or root_id is not None:
+            raise InvalidInput("each=True moves the root from statement to statement; omit at_revision and root_id")
+        if id is not None:
+            need_text("id", id)
+        found: Outcomes = []
+        for index, statement in enumerate(need_list("statements", statements)):
+            own = None if id is None else f"{id}.{index}"
+            try:
+                found.append(self.change(statement, by=by, as_role=as_role, id=own, dry_run=dry_run))
+            except (Refused, Invalid) as error:
+                found.append(error)
+            except GrantpathError as error:
+                error.index = index
+                raise
+        return found
+
+    @staticmethod
+    def _count_changes(span: telemetry.Span, done: Sequence[Change], dry_run: bool) -> int:
+        """Reports how many changes were made, and returns it. A dry run and a repetition make none."""
+        made = 0 if dry_run else sum(change.id is not None and not change.already for change in done)
+        span.set(changes=made, dry_run=dry_run, revision=done[-1].revision if done else None)
+        telemetry.count("changes", made)
+        return made
+
+    def _canonical(self, text: str | None) -> str | None:
+        return None if text is None else self.policy.reference(text, self.root).text
+
+    def _facts(self) -> "Replica":
+        """All facts in memory: those of the copy if there is one."""
+        from grantpath.engine.facts.copy.replica import Replica  # only here: it needs an extra
+
+        if self.replica is None and self._read is None:
+            self._read = Replica.of(self.store, self.tenant, self.root, self.policy)
+        found = self.replica or self._read
+        assert found is not None
+        return found

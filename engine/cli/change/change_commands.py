@@ -18,7 +18,7 @@ from grantpath.graph.messages import read_printed
 
 if TYPE_CHECKING:
     from grantpath.engine.answers.access_effects import Effects
-    from grantpath.engine.authorizer.change_verbs import Outcome
+    from grantpath.engine.authorizer.authorizer import Outcome
     from grantpath.engine.change.made import Change
     from grantpath.engine.cli.command_authorizer import CommandAuthorizer
 
