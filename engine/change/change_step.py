@@ -28,6 +28,13 @@ class Kept(NamedTuple):
     grants: int = 0
     memberships: int = 0
 
+    @property
+    def text(self) -> str:
+        """Such as `2 grants and 1 membership already, which count from now on`; empty if there are none."""
+        counts = ((self.grants, "grant"), (self.memberships, "membership"))
+        kept = " and ".join(f"{count:,} {what}{'s' * (count != 1)}" for count, what in counts if count)
+        return f"{kept} already, which count from now on" if kept else ""
+
 
 NOTHING_KEPT = Kept()
 

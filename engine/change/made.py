@@ -3,7 +3,7 @@
 from pydantic import Field
 
 from grantpath.engine.answers.notebook import verdict_html
-from grantpath.engine.change.change_step import Actor, actor_names
+from grantpath.engine.change.change_step import Actor, Kept, actor_names
 from grantpath.graph.frozen import Frozen
 
 
@@ -46,9 +46,8 @@ class Change(Frozen):
     @property
     def note(self) -> str | None:
         """What a name has already that this change creates; None if nothing."""
-        counts = ((self.kept_grants, "grant"), (self.kept_memberships, "membership"))
-        kept = " and ".join(f"{count:,} {what}{'s' * (count != 1)}" for count, what in counts if count)
-        return f"{self.question.statement}: this name has {kept} already, which count from now on" if kept else None
+        kept = Kept(self.kept_grants, self.kept_memberships).text
+        return f"{self.question.statement}: this name has {kept}" if kept else None
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Change) and self._key() == other._key()

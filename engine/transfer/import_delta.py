@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from grantpath.engine.change.change_step import Kept
 from grantpath.engine.change.deltas import Delta
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.transfer.import_plan import ImportDelta, Plan, PlanListing, Removals
@@ -196,6 +197,15 @@ class DeltaBuilder:
         return recorded(
             self._policy, self._rows, (entities, delta.edges), (nothing, Edges(nothing, nothing, nothing)), every
         )
+
+    def kept(self, delta: ImportDelta) -> Kept:
+        """The grants and memberships that names have already which the import creates."""
+        refs = [self.names.texts[at] for at in delta.created.tolist()]
+        parts = [
+            self._ask("load_kept", root=self._tenant, refs=refs[at : at + BATCH])[0]
+            for at in range(0, len(refs), BATCH)
+        ]
+        return Kept(sum(part["grants"] for part in parts), sum(part["memberships"] for part in parts))
 
     def plan(self, delta: ImportDelta) -> Plan:
         """The additions and removals as rows."""

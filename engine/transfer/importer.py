@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from grantpath.engine.change.audit_writer import append, whole
+from grantpath.engine.change.change_step import Kept
 from grantpath.engine.change.deltas import Delta
 from grantpath.engine.tenants import opening, registry
 from grantpath.engine.tenants.open_tenant import OpenTenant
@@ -46,7 +47,8 @@ class LoadReport:
     not, `note` gives the reason. `duplicates`: the number of rows that repeat an earlier row, by table. `plan` is set
     by a dry run, which writes nothing: it has all additions and removals, and `changed` says whether there are any.
     `hash` is the hash of the log entry, None if nothing changed or a dump was restored. `delta` is set by a dry run
-    that lists facts.
+    that lists facts. `kept_grants` and `kept_memberships`: how many grants and memberships the created names had
+    before. They count from now on, with what was meant when they were written.
     """
 
     rows: dict[str, int]
@@ -60,6 +62,14 @@ class LoadReport:
     plan: Plan | None = field(default=None, compare=False, repr=False)
     hash: str | None = field(default=None, compare=False)
     delta: Delta | None = field(default=None, compare=False, repr=False)
+    kept_grants: int = 0
+    kept_memberships: int = 0
+
+    @property
+    def taken_over(self) -> str | None:
+        """What the created names had already; None if nothing."""
+        kept = Kept(self.kept_grants, self.kept_memberships).text
+        return f"names that {'it would create' if self.plan else 'it created'} have {kept}" if kept else None
 
 
 def load(
@@ -140,6 +150,7 @@ class _Load:
             note = self.restore.why_not(dry_run) if self.restore else None
             restores = self.restore is not None and note is None
             details: dict[str, Any] = {"duplicates": twice, "restored": restores, "note": note}
+            details["kept_grants"], details["kept_memberships"] = builder.kept(delta)
             if dry_run:
                 details["plan"] = builder.plan(delta)
                 details["delta"] = builder.recorded(delta, every=True) if list_facts else None

@@ -128,6 +128,8 @@ def _as_json(report: "LoadReport") -> dict[str, Any]:
         "added": report.added,
         "removed": report.removed,
         "hash": report.hash,
+        "kept_grants": report.kept_grants,
+        "kept_memberships": report.kept_memberships,
     }
     if report.plan:
         summary |= {
@@ -154,6 +156,8 @@ def _show(report: "LoadReport", replace: bool) -> None:
         why = f"history, refused attempts and request ids are not restored: {report.note}"
         warn(why, "yellow")
     out().print(styled(verdict, "bold green"), styled(f" {text} revision {report.revision}"), sep="")
+    if report.taken_over:
+        out().print(styled(f"  {report.taken_over}", "yellow"))
     if report.plan:
         for sign, listing in (("+", report.plan.added), ("-", report.plan.removed)):
             for line in listing.lines():

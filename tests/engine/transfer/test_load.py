@@ -113,7 +113,15 @@ def test_grants_on_missing_names_are_loaded_if_the_policy_allows_them(tenant: Te
     importer.load(auth, write(tmp_path / "a", {**subjects, **grants}))
     stated = tenant("cdap", ["add user:ann", "allow READ on dataset:ns.d to user:ann"], root="main")
     assert dump(auth) == dump(stated)
-    importer.load(auth, write(tmp_path / "b", {"objects": [["namespace:ns"], ["dataset:ns.d"]]}))
+    created = write(tmp_path / "b", {"objects": [["namespace:ns"], ["namespace:other"], ["dataset:ns.d"]]})
+    for dry_run in (True, False, False):
+        report = importer.load(auth, created, dry_run=dry_run)
+        taken_over = (1, 0) if report.changed else (0, 0)
+        assert (report.kept_grants, report.kept_memberships) == taken_over
+        names = f"names that {'it would create' if dry_run else 'it created'} have"
+        assert report.taken_over == (f"{names} 1 grant already, which count from now on" if report.changed else None)
+    assert not report.changed
+    stated.given(["add namespace:other"])
     stated.given(["add namespace:ns", "add dataset:ns.d"])
     assert dump(auth) == dump(stated)
 
