@@ -3,7 +3,8 @@
 A Parquet file of one kilobyte can contain millions of rows, or repeat one long string a million times. So the column
 types and the decoded size are read from the file's footer and checked against limits. String columns are read as
 dictionaries, which store a repeated string once, unless the file stores the column without a dictionary. The length of
-a string is limited. A stream checks a file in the same way, and decodes a bounded number of rows at a time.
+a string is limited. A stream checks a file in the same way, and decodes a bounded number of rows at a time. Pages that
+have a checksum are verified; Spark writes checksums, and snapshots have them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,6 +35,7 @@ _DICTIONARY = pa.dictionary(pa.int32(), pa.string())
 _DELTA = {parquet_footer.DELTA_BYTES, parquet_footer.DELTA_LENGTH}
 # the encodings of a column without a dictionary, and of its levels
 _PLAIN = {parquet_footer.PLAIN, parquet_footer.RLE, parquet_footer.BIT_PACKED}
+_VERIFIED = {"page_checksum_verification": True}
 _UNREADABLE = (pa.ArrowException, OSError, UnicodeDecodeError, OverflowError)
 
 
@@ -74,7 +76,8 @@ def _read(
         repeated = [name for name in _texts(kinds) if name not in footers.plain]
         options = pads.ParquetReadOptions(dictionary_columns=repeated)
         places = [arrow_place(file) for file in files]
-        form = pads.ParquetFileFormat(read_options=options)
+        scan = pads.ParquetFragmentScanOptions(**_VERIFIED)
+        form = pads.ParquetFileFormat(read_options=options, default_fragment_scan_options=scan)
         source = pads.dataset([name for name, _ in places], format=form, filesystem=places[0][1])
         table = source.to_table(columns=wanted, filter=chosen).unify_dictionaries()
     except _UNREADABLE as error:
@@ -161,7 +164,7 @@ def _opened(file: AnyPath, **options: Any) -> Iterator[_Opened]:
         raise InvalidInput(f"{file} must be a regular file, not a folder, device or pipe; write it again")
     try:
         name, filesystem = arrow_place(file)
-        with filesystem.open_input_file(name) as raw, pq.ParquetFile(raw, **options) as parquet:
+        with filesystem.open_input_file(name) as raw, pq.ParquetFile(raw, **_VERIFIED, **options) as parquet:
             yield _Opened(parquet, raw)
     except _UNREADABLE as error:
         raise InvalidInput(_unreadable(file, error)) from None

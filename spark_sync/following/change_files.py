@@ -190,7 +190,7 @@ def append(out: Path, made: str, number: int, first: int, last: int, rows: Chang
     fresh.touch(mode=0o600)
     marked = table.replace_schema_metadata({_MADE: made.encode()})
     # statistics of the texts would take most of the time, and users are not in the order of their references
-    pq.write_table(marked, fresh, compression="zstd", write_statistics=["revision"])
+    pq.write_table(marked, fresh, compression="zstd", write_statistics=["revision"], write_page_checksum=True)
     _reserve(out, number)
     path = folder / f"{number:010}_{first:012}_{last:012}.parquet"
     fresh.rename(path)

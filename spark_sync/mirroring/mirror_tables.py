@@ -133,7 +133,7 @@ def write_members(folder: AnyPath, numbering: Numbering, policy: Policy, members
 def _write_closure(folder: Path, closure: EffectivePrincipals) -> None:
     (folder / "closure").mkdir()
     schema = pa.schema([("subject", pa.int64()), ("holder", pa.int64())])
-    with pq.ParquetWriter(folder / "closure" / "part-00000.parquet", schema) as writer:
+    with pq.ParquetWriter(folder / "closure" / "part-00000.parquet", schema, write_page_checksum=True) as writer:
         for part in _parts(closure):
             writer.write_table(pa.table(part, schema))
 

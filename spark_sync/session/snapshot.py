@@ -41,4 +41,4 @@ def write_table(
     table = pa.table(columns)
     with_dictionary = [column for column in table.column_names if column not in distinct]
     place, filesystem = arrow_place(folder / name / "part-00000.parquet")
-    pq.write_table(table, place, use_dictionary=with_dictionary, filesystem=filesystem)
+    pq.write_table(table, place, use_dictionary=with_dictionary, filesystem=filesystem, write_page_checksum=True)

@@ -32,7 +32,8 @@ def write_parts(folder: Path, schema: pa.Schema, tables: Iterable[pa.Table]) -> 
             if writer is None:
                 path = folder / f"part-{len(parts):05}.parquet"
                 # omit Arrow's schema, so that every engine reads the plain types of Parquet
-                writer, rows = pq.ParquetWriter(path, schema, compression="zstd", store_schema=False), 0
+                form = {"compression": "zstd", "store_schema": False, "write_page_checksum": True}
+                writer, rows = pq.ParquetWriter(path, schema, **form), 0
             writer.write_table(table.cast(schema), row_group_size=len(table))
             rows += len(table)
             if rows >= PART_ROWS:

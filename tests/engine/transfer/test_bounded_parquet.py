@@ -294,6 +294,23 @@ def test_damaged_files_of_every_kind_are_read_or_refused(tmp_path: Path) -> None
     print(f"{many} damaged files: {refused} of {3 * many} calls refused them")
 
 
+@READERS
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+def test_a_bit_that_changed_in_a_page_with_a_checksum_is_noticed(reader: Reader, version: str, tmp_path: Path) -> None:
+    columns: dict[str, Any] = {"ref": [f"user:{at}" for at in range(40)], "n": list(range(40))}
+    options = {"write_page_checksum": True, "data_page_version": version, "compression": "none"}
+    file = write(tmp_path / "odd.parquet", **columns, **options)
+    whole, refused = file.read_bytes(), 0
+    pages = range(4, len(whole) - 8 - int.from_bytes(whole[-8:-4], "little"))
+    for at in pages:
+        file.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        try:
+            assert reader([file], KINDS).to_pydict() == columns
+        except InvalidInput:
+            refused += 1
+    assert refused > len(pages) / 2
+
+
 # ---- small files that need much memory -------------------------------------------------------------------------------
 def long_text(file: Path) -> None:
     """One text of 50 MB in 2,000 rows: 100 GB as plain texts."""
