@@ -16,9 +16,9 @@ from grantpath.engine.answers.access_effects import Effects
 from grantpath.engine.answers.batches import each_of, each_or_error, need_list
 from grantpath.engine.answers.decision import Decision, Explanation
 from grantpath.engine.answers.explanation import explained
-from grantpath.engine.answers.list_query import list_query
 from grantpath.engine.answers.listing import Listing, Page
 from grantpath.engine.answers.request import ResolvedQuestion
+from grantpath.engine.answers.source import Checked, GraphSource, Source, first
 from grantpath.engine.authorizer import present_facts
 from grantpath.engine.change import audit_log
 from grantpath.engine.change.audit_log import Log, ReadLog
@@ -753,15 +753,16 @@ class Authorizer(OpenTenant):
         super()._use(policy)
         self._service = ChangeService(self.store, self.tenant, policy, self.root)
 
-    def _answers(
-        self, questions: Sequence[ResolvedQuestion], at_least: int | None, past: "PastRoot | None"
-    ) -> tuple[Iterable[Mapping[str, Any]], Mapping[str, Any]]:
-        """The answers to checks in order, and a row with their revision: from memory if possible."""
+    def _sources(self, past: "PastRoot | None") -> Sequence[Source]:
+        """What answers checks and lists, in the order in which it is asked."""
         if past is not None:
-            return past.answers(questions)
-        copy = self.replica
-        found = None if copy is None else copy.check(self.policy, self.root, questions, at_least)
-        return request.answers(self.ask, questions, at_least) if found is None else found
+            return [past]
+        graph = GraphSource(self.ask, self.policy, self.root)
+        return [graph] if self.replica is None else [self.replica.source(self.policy, self.root), graph]
+
+    def _answers(self, questions: Sequence[ResolvedQuestion], at_least: int | None, past: "PastRoot | None") -> Checked:
+        """The answers to checks in order, and a row with their revision."""
+        return first(self._sources(past), lambda source: source.answers(questions, at_least))
 
     def _listing(self, span: telemetry.Span, words: Who | Which, page: Page, as_of: "AsOf | None") -> Listing:
         """The list. Its first page is read now, so that the call itself raises the errors."""
@@ -770,14 +771,7 @@ class Authorizer(OpenTenant):
         question = request.resolve(policy, self.root, words)
         words = request.canonical(words, question)
         page = page.parsed(policy, self.root, policy.user_types if isinstance(words, Who) else [words.type])
-        ask: Callable[..., Mapping[str, Any]] | None = None
-        if past is not None:
-            ask = past.listing(question)
-        elif self.replica is not None:
-            ask = self.replica.listing(policy, self.root, question, page.at_least)
-        if ask is None:
-            query, parameters = list_query(policy, self.root, question)
-            ask = partial(self.ask, query, at_least=page.at_least, **parameters)
+        ask = first(self._sources(past), lambda source: source.listing(question, page.at_least))
         chosen = partial(request.only_within, policy, self.root, question) if question.within else None
         listing = Listing(self.tenant, words, ask, policy, page, chosen)
         span.set(revision=listing.revision)
@@ -802,7 +796,8 @@ class Authorizer(OpenTenant):
             check, question = request.resolve_check(state.policy, self.root, asked)
 
             def read(ask: GuardedAsk) -> Found:
-                [row], marks = past.answers([question]) if past else request.answers(ask, [question], at_least)
+                source = past or GraphSource(ask, self.policy, self.root)
+                [row], marks = source.answers([question], at_least)
                 return answer(ask, request.decision(state, check, question, row, marks), state.near)
 
             found = state.at_one_revision(read)

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from grantpath.engine.answers.request import ResolvedQuestion, decision, only_within, resolve
+from grantpath.engine.answers.source import Checked
 from grantpath.engine.facts.set.fact_version import FactVersion
 from grantpath.engine.facts.set.memory_check import answers
 from grantpath.engine.facts.set.memory_lists import MemoryList, listed
@@ -45,12 +46,12 @@ class PastRoot:
         return f"<{self.tenant} as of revision {self.revision}>"
 
     # ---- answers -----------------------------------------------------------------------------------------------------
-    def answers(self, questions: Sequence[ResolvedQuestion]) -> tuple[Iterable[dict[str, Any]], Mapping[str, Any]]:
-        """The answers to checks in order, and a row with their revision."""
+    def answers(self, questions: Sequence[ResolvedQuestion], at_least: int | None = None) -> Checked:
+        """The answers to checks in order, and a row with their revision. `at_least` has no effect in the past."""
         return answers(self._version, self.policy, self.root, questions), {"revision": self.revision}
 
-    def listing(self, question: ResolvedQuestion) -> MemoryList:
-        """The answer to `who` or `which`."""
+    def listing(self, question: ResolvedQuestion, at_least: int | None = None) -> MemoryList:
+        """The answer to `who` or `which`. `at_least` has no effect in the past."""
         return listed(self._version, self.policy, self.root, question)
 
     def answer(self, question: str) -> SnapshotAnswer:

@@ -11,13 +11,14 @@ that was acknowledged before the question is at or below the revision that the q
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from threading import Lock, Thread
-from typing import Any
 
 from grantpath.engine.answers.request import ResolvedQuestion
+from grantpath.engine.answers.source import Checked
 from grantpath.engine.facts.copy.replica_log import Proof, RootLog
 from grantpath.engine.facts.set.copy_size import MIB, TooLarge, need_room
 from grantpath.engine.facts.set.fact_draft import Contradiction, Facts, advanced
@@ -30,7 +31,6 @@ from grantpath.engine.policy.policy import Policy
 from grantpath.graph.errors import GrantpathError, Inconsistent, InvalidInput
 from grantpath.graph.forks import remake_in_children
 from grantpath.graph.guard.store import Store
-from grantpath.graph.guard.transaction import Row
 from grantpath.graph.language.inputs import need_number
 from grantpath.graph.language.reference import Reference
 
@@ -95,8 +95,11 @@ class Replica:
         """The facts at the revision that the root has now; None if the database must answer.
 
         The database must also answer if this revision is below `at_least`. If possible, `meanwhile` is called with the
-        facts of the copy while their proof is on its way. Raises Unavailable.
+        facts of the copy while their proof is on its way. Raises Unavailable, and InvalidInput if `at_least` is not an
+        integer.
         """
+        if at_least is not None:
+            need_number("at_least", at_least)
         version = self._proved(policy, meanwhile)
         if version is not None and (at_least is None or version.revision >= at_least):
             self.answered += 1
@@ -104,34 +107,14 @@ class Replica:
         self.left += 1
         return None
 
-    def check(
-        self, policy: Policy, root: Reference, questions: Sequence[ResolvedQuestion], at_least: int | None
-    ) -> tuple[Iterable[dict[str, Any]], Row] | None:
-        """The answers to checks, as check.cypher gives them, and a row with their revision; None if the database must
-        answer. Raises Unavailable, and InvalidInput if `at_least` is not an integer.
-        """
-        early = EarlyAnswers(policy, root, questions)
-        version = self._current_for(policy, at_least, early.compute if len(questions) <= FEW else None)
-        return None if version is None else (early.at(version), {"revision": version.revision})
-
-    def listing(
-        self, policy: Policy, root: Reference, question: ResolvedQuestion, at_least: int | None
-    ) -> MemoryList | None:
-        """The answer to `who` or `which`; None if the database must answer. Raises the errors of `check`."""
-        version = self._current_for(policy, at_least)
-        return None if version is None else listed(version, policy, root, question)
+    def source(self, policy: Policy, root: Reference) -> "CopySource":
+        """The copy as a source of answers under a policy."""
+        return CopySource(self, policy, root)
 
     def planned(self, version: FactVersion, entries: Sequence[Facts]) -> FactVersion:
         """The facts that a version would have after these deltas. Raises Contradiction if one of them does not fit."""
         with self._applying:  # all versions share their numbers
             return advanced(version, entries, version.revision + 1)
-
-    def _current_for(
-        self, policy: Policy, at_least: int | None, meanwhile: Meanwhile | None = None
-    ) -> FactVersion | None:
-        if at_least is not None:
-            need_number("at_least", at_least)
-        return self.current(policy, at_least, meanwhile)
 
     def _proved(self, policy: Policy, meanwhile: Meanwhile | None) -> FactVersion | None:
         held = self._version
@@ -297,3 +280,23 @@ class Replica:
             except InvalidInput as error:
                 log.warning("%s: reading the graph and not the snapshot: %s", tenant, error)
         return read_facts(self._store, tenant, policy, began.origin, began.revision, self._limit), False
+
+
+@dataclass(frozen=True)
+class CopySource:
+    """A copy as a source of answers. It cannot answer while it is not proved current."""
+
+    copy: Replica
+    policy: Policy
+    root: Reference
+
+    def answers(self, questions: Sequence[ResolvedQuestion], at_least: int | None) -> Checked | None:
+        """The answers to checks. A few are computed while the proof is on its way."""
+        early = EarlyAnswers(self.policy, self.root, questions)
+        version = self.copy.current(self.policy, at_least, early.compute if len(questions) <= FEW else None)
+        return None if version is None else (early.at(version), {"revision": version.revision})
+
+    def listing(self, question: ResolvedQuestion, at_least: int | None) -> MemoryList | None:
+        """The answer to `who` or `which`."""
+        version = self.copy.current(self.policy, at_least)
+        return None if version is None else listed(version, self.policy, self.root, question)
