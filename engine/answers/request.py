@@ -28,7 +28,8 @@ class ResolvedQuestion(NamedTuple):
 
     `requirement` is the condition on the `places`. `subject` is None for `who`, `object` for `which`. With `one_role`
     each held role is evaluated separately. `needed` are the references that must exist; the first missing one is
-    reported. `within` are places: only objects in all of them can be in the answer to `which`.
+    reported. `within` are places: only objects in all of them can be in the answer to `which`. `listed` are the types
+    of subjects that can be in the answer to `who`.
     """
 
     requirement: Requirement
@@ -40,6 +41,7 @@ class ResolvedQuestion(NamedTuple):
     one_role: bool
     needed: list[str]
     within: frozenset[Reference] = frozenset()
+    listed: Sequence[str] = ()
 
 
 # ---- words to a question --------------------------------------------------------------------------------------------
@@ -90,6 +92,7 @@ def resolve(policy: Policy, root: Reference, words: Check | Who | Which) -> Reso
     _check_second_objects(requirement, second_objects)
     within = _within(policy, root, requirement, object_, second_objects)
     subject = None if isinstance(words, Who) else _subject(policy, root, words.subject)
+    listed = _listed(policy, words.type) if isinstance(words, Who) else []
     role = None if isinstance(words, Who) or words.as_role is None else active_role(policy, root, words.as_role)
     needed = [ref.text for key, ref in second_objects.items() if not requirement.with_[key].new]
     if object_ is not None and not requirement.may_be_missing:
@@ -101,9 +104,10 @@ def resolve(policy: Policy, root: Reference, words: Check | Who | Which) -> Reso
         second_objects,
         subject,
         role,
-        acts_with_one_role(policy, requirement, subject, role),
+        acts_with_one_role(policy, requirement, listed if subject is None else [subject.type], role),
         needed if role is None else [*needed, role],
         within,
+        listed,
     )
 
 
@@ -147,17 +151,31 @@ def active_role(policy: Policy, root: Reference, text: str) -> str:
     return ref.text
 
 
-def acts_with_one_role(policy: Policy, requirement: Requirement, subject: Reference | None, role: str | None) -> bool:
-    """Whether one role at a time decides. A role without another active `role` acts as itself."""
-    return requirement.one_role and (role is not None or subject is None or subject.type not in policy.role_types)
+def acts_with_one_role(policy: Policy, requirement: Requirement, types: Iterable[str], role: str | None) -> bool:
+    """Whether one role at a time decides about subjects of these types. A role without another active `role` acts as
+    itself."""
+    return requirement.one_role and (role is not None or not {*types} & {*policy.role_types})
 
 
 def _subject(policy: Policy, root: Reference, text: str) -> Reference:
     ref = policy.reference(text, root)
-    asked = policy.file.ask.subjects
-    if ref.type not in asked:
-        raise Invalid(f"{ref}: the subject must be {' or '.join(map(indefinite, asked))}, not {indefinite(ref.type)}")
+    _need_asked(policy, ref.type, f"{ref}: the subject")
     return ref
+
+
+def _listed(policy: Policy, type_: str | None) -> Sequence[str]:
+    """The types that `who` lists: one that checks can be about, or all types of users. Raises Unknown, Invalid."""
+    if type_ is None:
+        return policy.user_types
+    policy.names.check_type(type_)
+    _need_asked(policy, type_, f"who of type {type_}: a subject")
+    return [type_]
+
+
+def _need_asked(policy: Policy, type_: str, what: str) -> None:
+    asked = policy.file.ask.subjects
+    if type_ not in asked:
+        raise Invalid(f"{what} must be {' or '.join(map(indefinite, asked))}, not {indefinite(type_)}")
 
 
 def _check_second_objects(requirement: Requirement, second_objects: Mapping[str, Reference]) -> None:

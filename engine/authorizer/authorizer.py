@@ -292,6 +292,7 @@ class Authorizer(OpenTenant):
         name: str,
         object: str,
         *,
+        type: str | None = None,
         with_: Mapping[str, str] | None = None,
         limit: int | None = None,
         after: str | None = None,
@@ -301,13 +302,16 @@ class Authorizer(OpenTenant):
     ) -> Listing:
         """The users and service principals that can use `name` on `object`, in byte order, without duplicates.
 
+        With `type`, such as group, the subjects of that type for which `check` is allowed. The policy must allow checks
+        about them (`ask.subjects`).
+
         For the next page, pass the last reference of this page as `after`, and its `Listing.revision` as `at`. The
         entity of `after` need not exist any more. All references are of that revision; PageExpired is raised if the
         root has passed revision `at`, Inconsistent if it changes while a long list is read. Raises the errors of
         `check`, and InvalidInput if the list cannot contain `after`.
         """
         with telemetry.span("who", self.tenant, name, object=object) as span:
-            words = request.as_words(Who, with_, name=name, object=object)
+            words = request.as_words(Who, with_, name=name, object=object, type=type)
             return self._listing(span, words, Page(limit, after, at, at_least), as_of)
 
     @following
@@ -770,7 +774,7 @@ class Authorizer(OpenTenant):
         policy = (past or self).policy
         question = request.resolve(policy, self.root, words)
         words = request.canonical(words, question)
-        page = page.parsed(policy, self.root, policy.user_types if isinstance(words, Who) else [words.type])
+        page = page.parsed(policy, self.root, question.listed if isinstance(words, Who) else [words.type])
         ask = first(self._sources(past), lambda source: source.listing(question, page.at_least))
         chosen = partial(request.only_within, policy, self.root, question) if question.within else None
         listing = Listing(self.tenant, words, ask, policy, page, chosen)

@@ -100,7 +100,7 @@ def _resolved(
     if subject.type not in policy.file.ask.subjects:
         requirement = replace(requirement, clauses=_without_identity(requirement.clauses))
     places = request.places(policy, view.root, object_, second_objects)
-    one_role = request.acts_with_one_role(policy, requirement, subject, role)
+    one_role = request.acts_with_one_role(policy, requirement, [subject.type], role)
     for key, ref in second_objects.items():
         policy.need_same_place(key, requirement.with_[key], object_, ref, view.root)
     return ResolvedQuestion(requirement, places, object_, second_objects, subject, role, one_role, [])

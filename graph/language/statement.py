@@ -71,11 +71,12 @@ class Check(_Words):
 
 
 class Who(_Words):
-    """Which users can use `name` on `object`?"""
+    """Which subjects of `type` (None: users and service principals) can use `name` on `object`?"""
 
     name: str
     object: str
     with_: dict[str, str] = {}
+    type: str | None = None
 
 
 class Which(_Words):

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from grantpath.engine import Authorizer
 from grantpath.engine.policy import schema
 from grantpath.engine.policy.clauses import Clauses
 from grantpath.engine.policy.policy import Policy, load
@@ -40,7 +41,9 @@ POLICIES = size(2_000, 120)
 QUESTIONS = size(1_000, 100)  # of each policy
 STORED = size(40, 3)  # of them, in a graph
 ASKING = [*PEOPLE, "crew:one"]
+LISTED = size(200, 30)  # lists of subjects, of each policy in a graph
 Drawn = tuple[dict[str, Any], Policy]
+Asked = tuple[str, str, str, dict[str, str]]  # subject, name, object, second objects
 
 
 def drawn(number: int, folder: Path) -> Drawn | None:
@@ -60,7 +63,7 @@ def drawn(number: int, folder: Path) -> Drawn | None:
         return None
 
 
-def asked(data: dict[str, Any]) -> Iterator[tuple[str, str, str, dict[str, str]]]:
+def asked(data: dict[str, Any]) -> Iterator[Asked]:
     """Every question about the world, with different second objects; without those that are errors."""
     missing = data["grants"].get("on_missing", False)
     subjects = [each for each in ASKING if type_of(each) in data.get("ask", {}).get("subjects", ["user"])]
@@ -195,6 +198,19 @@ def stored(
         for question, decision in zip(wanted, asking.check_many(checks), strict=True):
             if bool(decision) != model.check(*question):
                 yield f"{engine}, {question}: the manual says {not decision}"
+        yield from (f"{engine}, {each}" for each in lists_of_subjects(asking, model, wanted))
+
+
+def lists_of_subjects(asking: Authorizer, model: Language, wanted: list[Asked]) -> Iterator[str]:
+    """`who` of each type that checks can be about, held to the checks of all that exist of this type."""
+    rng = random.Random(len(wanted))
+    for subject, name, ref, with_ in rng.sample(wanted, min(len(wanted), LISTED)):
+        type_ = type_of(subject)
+        there = [each for each in sorted(model.world.existing) if type_of(each) == type_]
+        expected = [each for each in there if model.check(each, name, ref, with_)]
+        found = list(asking.who(name, ref, type=type_, with_=with_))
+        if found != [each for each in expected if each not in asking.policy.hidden]:
+            yield f"who of type {type_} can {name} on {ref} with {with_}: the manual says {expected}, found {found}"
 
 
 # ---- keys

@@ -42,6 +42,12 @@ File = Annotated[
     str | None, typer.Option("--file", metavar="FILE", help="answer the checks in this file; - is standard input")
 ]
 Type = Annotated[str, typer.Argument(metavar="TYPE", help="a type of object, e.g. table")]
+SubjectType = Annotated[
+    str | None,
+    typer.Option(
+        "--type", metavar="TYPE", help="the type of subject, if the policy allows checks about it, e.g. group"
+    ),
+]
 Limit = Annotated[int | None, typer.Option(min=0, metavar="N", help="the maximum number of results; default: all")]
 After = Annotated[
     str | None, typer.Option(metavar="REF", help="only references after this one, the last of the previous page")
@@ -205,6 +211,7 @@ def who(
     session: CommandContext,
     name: Name,
     ref: Ref,
+    type_: SubjectType = None,
     with_: With = [],  # noqa: B006
     limit: Limit = None,
     after: After = None,
@@ -215,12 +222,13 @@ def who(
 ) -> None:
     """List who can use NAME on REF.
 
-    Prints one user or service principal per line, in byte order.
+    Prints one user or service principal per line, in byte order; with --type, the subjects of that type.
     """
     with session.open() as authorizer:
         found = authorizer.who(
             name,
             ref,
+            type=type_,
             with_=second_objects(with_),
             limit=limit,
             after=after,

@@ -53,7 +53,7 @@ def listed(version: FactVersion, policy: Policy, root: Reference, question: Reso
     elif question.one_role:
         page = partial(_page, _who_by_role(version, policy, root, question))
     else:
-        page = partial(_page, _Actors(version, policy, root, policy.user_types).allowed(question))
+        page = partial(_page, _Actors(version, policy, root, question.listed).allowed(question))
     return MemoryList(page, known(version, question), version)
 
 
@@ -69,6 +69,10 @@ class _Actors:
     def __init__(self, version: FactVersion, policy: Policy, root: Reference, types: Iterable[str]) -> None:
         self._version, self._policy, self._root = version, policy, root
         self.refs, self._position = version.numbers.positions(tuple(types), version.listed)
+
+    def has(self, number: int) -> bool:
+        """Whether the entity is one of these subjects."""
+        return number < len(self._position) and bool(self._position[number] >= 0)
 
     def allowed(self, question: ResolvedQuestion) -> list[str]:
         """The subjects that the question allows."""
@@ -131,19 +135,25 @@ class _Actors:
 
 
 def _who_by_role(version: FactVersion, policy: Policy, root: Reference, question: ResolvedQuestion) -> list[str]:
-    """The users with a role that is allowed by itself. Users with facts of their own are checked one by one."""
-    refs, find = version.numbers.refs, version.numbers.find
+    """The subjects with a role that is allowed by itself. Users with facts of their own, and subjects that are not
+    users, are checked one by one."""
+    checks, refs, find = MemoryChecks(version, policy, root), version.numbers.refs, version.numbers.find
+    listed = _Actors(version, policy, root, question.listed)
+
+    def alone(ref: str) -> bool:
+        asked = question._replace(subject=policy.reference(ref, root))
+        return any(one["allowed"] for one in checks.answer(asked)["acting"])
+
+    if not {*question.listed} <= {*policy.user_types}:
+        return [ref for ref in listed.refs if alone(ref)]
     holding: set[int] = set()
     for role in _Actors(version, policy, root, policy.role_types).allowed(question):
         users = version.users_in.get(find(role, -1))
         if users is not None:
             holding.update(users.tolist())
-    checks = MemoryChecks(version, policy, root)
     for user in _with_own_facts(version, policy, root, question):
-        asked = question._replace(subject=policy.reference(refs[user], root))
-        alone = any(one["allowed"] for one in checks.answer(asked)["acting"])
-        (holding.add if alone else holding.discard)(user)
-    return sorted(refs[user] for user in holding if version.existing.get(user))
+        (holding.add if alone(refs[user]) else holding.discard)(user)
+    return sorted(refs[user] for user in holding if version.existing.get(user) and listed.has(user))
 
 
 def _with_own_facts(version: FactVersion, policy: Policy, root: Reference, question: ResolvedQuestion) -> set[int]:

@@ -78,7 +78,7 @@ class QuestionBinder:
         kind: Literal["check", "who", "which"] = (
             "who" if isinstance(words, Who) else "check" if isinstance(words, Check) else "which"
         )
-        subjects = self._users() if question.subject is None else self._found(question.subject)
+        subjects = self._listed(question) if question.subject is None else self._found(question.subject)
         return BoundQuestion(kind, ask, subjects, question.one_role, role)
 
     def _reference(self, text: str) -> Reference:
@@ -122,8 +122,8 @@ class QuestionBinder:
             missing.append(type_)
         raise Inconsistent(f"{self._root} does not exist in the snapshot; mirror it again")
 
-    def _users(self) -> Ints:
-        codes = [self._numbering.types.index(name) for name in self._policy.user_types]
+    def _listed(self, question: ResolvedQuestion) -> Ints:
+        codes = [self._numbering.types.index(name) for name in question.listed]
         return np.flatnonzero(np.isin(self._numbering.type, codes) & self._numbering.exists & self._shown)
 
     def _found(self, ref: Reference) -> Ints:
