@@ -1,6 +1,7 @@
-"""The job on real clusters: the same bytes as in a local session, also if a worker is killed in the middle."""
+"""The job on real clusters: the same bytes as in this process, also if workers are killed in the middle."""
 
 import contextlib
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -9,23 +10,28 @@ from pathlib import Path
 
 import pytest
 
-from grantpath.engine.facts.snapshot.snapshot_reader import SnapshotReader
 from grantpath.graph.client.connection import Connection
+from grantpath.spark_sync.bulk.bulk_access import access
+from grantpath.spark_sync.mirroring.graph_reader import mirror
 
 from ..conftest import Tenants
-from ..support.large_root import POLICY, load_large_root
+from ..support import cluster_program
+from ..support.large_root import POLICY, load_generated
 from ..support.packed_environment import packed_environment
-from ..support.spark_cluster import Cluster, standalone, submit
+from ..support.spark_cluster import Cluster, Submitted, standalone, submit
 from ..support.table_sums import table_sums
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
-NAMES = "load_table,SELECT_TABLE"
-TASKS = 5  # after so many tasks, a worker is killed
+SIZE = {"users": 2_000, "groups": 100, "roles": 200, "catalogs": 3, "schemas": 4, "tables": 20, "grants": 6_000}
+NAMES, EXPAND = ["load_table", "SELECT_TABLE"], ["load_table"]
+AGAIN = re.compile(r"Starting task \d+\.1 in stage")  # after the executor of the first try was lost
+TASKS = 6  # after so many tasks, at least one range of the graph has been read
 
 
 @dataclass(frozen=True)
 class Estate:
-    """A root that is large enough for Spark's tasks to read it, and the sums of its tables from a local session."""
+    """A root, and the sums of its tables: this process reads its graph, and Spark computes its access in a local
+    session."""
 
     root: str
     login: dict[str, str]
@@ -48,43 +54,32 @@ def estate(module_tenant: Tenants, server: Connection, tmp_path_factory: pytest.
         "GRANTPATH_CLOSURE": "joins",
     }
     auth = module_tenant(POLICY)
-    load_large_root(auth, folder)
-    run("local[2]", auth.tenant, login, folder / "snapshot")
-    return Estate(auth.tenant, login, sums(folder / "snapshot"))
+    load_generated(auth, folder, SIZE)
+    meta = mirror(server, auth.tenant, folder / "snapshot", print)
+    assert meta.counts["closure"] > 30_000
+    access(folder / "snapshot", NAMES, EXPAND, print)
+    return Estate(auth.tenant, login, table_sums(folder / "snapshot"))
 
 
-def run(master: str, root: str, login: dict[str, str], out: Path, *options: str) -> None:
-    """Mirrors the root and computes its access, with two applications."""
-    for arguments in mirror(root, out), access(out):
-        submit(master, out.with_name(f"{arguments[0]}.log"), arguments, login, *options).finish()
-
-
-def mirror(root: str, out: Path) -> list[str | Path]:
-    return ["mirror", root, out]
-
-
-def access(out: Path) -> list[str | Path]:
-    return ["access", out, "--names", NAMES, "--expand", "load_table"]
-
-
-def sums(snapshot: Path) -> dict[str, str]:
-    assert SnapshotReader(snapshot).meta.counts["closure"] > 200_000
-    return table_sums(snapshot)
+def start(master: str, estate: Estate, out: Path, *options: str, **python: str) -> Submitted:
+    """Starts an application that mirrors the root and computes its access."""
+    arguments = [estate.root, str(out), "--names", ",".join(NAMES), "--expand", ",".join(EXPAND)]
+    log = out.with_name("driver.log")
+    return submit(master, log, arguments, estate.login | python, *options, program=cluster_program.__file__)
 
 
 def test_local_cluster_writes_the_same_bytes_and_shows_no_password_on_command_lines(
     estate: Estate, tmp_path: Path
 ) -> None:
-    out, master, lines = tmp_path / "snapshot", "local-cluster[2,1,2048]", b""
-    running = submit(master, tmp_path / "mirror.log", mirror(estate.root, out), estate.login)
+    out, lines = tmp_path / "snapshot", b""
+    running = start("local-cluster[2,1,2048]", estate, out, "--conf", "spark.sql.shuffle.partitions=4")
     while running.process.poll() is None:
         lines += command_lines()
         time.sleep(0.2)
     running.finish()
     assert b"CoarseGrainedExecutorBackend" in lines
     assert estate.login["NEO4J_PASSWORD"].encode() not in lines
-    submit(master, tmp_path / "access.log", access(out), estate.login).finish()
-    assert sums(out) == estate.sums
+    assert table_sums(out) == estate.sums
 
 
 def command_lines() -> bytes:
@@ -100,24 +95,36 @@ def test_standalone_cluster_with_a_packed_environment_writes_the_same_bytes_and_
     cluster: Cluster, estate: Estate, tmp_path: Path
 ) -> None:
     """The executors have only the packed environment: their Python imports grantpath from there."""
-    packed = packed_environment(tmp_path)
+    packed, out = packed_environment(tmp_path), tmp_path / "snapshot"
     python = {"PYSPARK_PYTHON": "./environment/bin/python", "PYSPARK_DRIVER_PYTHON": sys.executable}
     options = ["--properties-file", str(cluster.settings), "--archives", f"{packed}#environment"]
-    run(cluster.master, estate.root, estate.login | python, tmp_path / "snapshot", *options)
-    assert sums(tmp_path / "snapshot") == estate.sums
+    logged = start(cluster.master, estate, out, *options, **python).finish()
+    assert table_sums(out) == estate.sums
     assert [*cluster.folder.glob("worker-*/app-*/*/environment/lib/python*/site-packages/grantpath")]
-    logs = cluster.logs() + "".join(path.read_text(errors="replace") for path in tmp_path.glob("*.log"))
-    assert logs.count("Launching executor") >= 2
+    logs = cluster.logs() + logged
+    assert logs.count("Launching executor") >= 2 and "physicalPlanDescription" in logs
     assert estate.login["NEO4J_PASSWORD"] not in logs
 
 
-def test_worker_that_is_killed_in_the_middle_costs_no_answer(cluster: Cluster, estate: Estate, tmp_path: Path) -> None:
-    """One worker dies while it reads the graph, and its successor while it computes the access."""
-    out, settings = tmp_path / "snapshot", ("--properties-file", str(cluster.settings))
-    for victim, arguments in ("worker-0", mirror(estate.root, out)), ("worker-1", access(out)):
-        running = submit(cluster.master, tmp_path / f"{victim}.log", arguments, estate.login, *settings)
-        running.wait_for_tasks(TASKS)
-        cluster.kill(victim)
-        assert "Lost executor" in running.finish()
-        cluster.add_worker(f"{victim}-again")
-    assert sums(out) == estate.sums
+def test_workers_that_are_killed_in_the_middle_cost_no_answer(cluster: Cluster, estate: Estate, tmp_path: Path) -> None:
+    """One worker dies while it reads a range of the graph, and another while it computes the access of its users."""
+    out = tmp_path / "snapshot"
+    running = start(cluster.master, estate, out, "--properties-file", str(cluster.settings))
+    running.wait_for("Finished task", TASKS)
+    kill_in_a_task(cluster, "worker-0", running)
+    cluster.add_worker("worker-0-again")
+    running.wait_for("conditions over")
+    kill_in_a_task(cluster, "worker-1", running)
+    cluster.add_worker("worker-1-again")
+    reading, _, then = running.finish().partition(" ranges, with 0 changes")
+    for logged in reading, then.partition("conditions over")[2]:
+        assert "Lost executor" in logged and AGAIN.search(logged)
+    assert table_sums(out) == estate.sums
+
+
+def kill_in_a_task(cluster: Cluster, worker: str, running: Submitted) -> None:
+    """Suspends a worker with its executor, and kills both as soon as the executor has a task."""
+    cluster.suspend(worker)
+    time.sleep(0.5)  # for the messages that it has sent
+    running.wait_for_task_of(cluster.executor(worker))
+    cluster.kill(worker)

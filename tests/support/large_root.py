@@ -1,4 +1,4 @@
-"""Roots from the generator of the benchmarks: of any size, and one that a mirror reads in several processes."""
+"""Roots of any size from the generator of the benchmarks."""
 
 import subprocess
 import sys
@@ -9,12 +9,6 @@ from grantpath.engine.transfer import importer
 
 GENERATOR = Path(__file__).parents[2] / "benchmarks" / "generate.py"
 POLICY = "lakehouse"
-SIZE = {"users": 30_000, "groups": 1_000, "roles": 2_000, "catalogs": 5, "schemas": 10, "tables": 100, "grants": 90_000}
-
-
-def load_large_root(auth: Authorizer, folder: Path) -> None:
-    """Loads about 230,000 entities and facts with nested groups and roles into a root with the policy POLICY."""
-    load_generated(auth, folder, SIZE)
 
 
 def load_generated(auth: Authorizer, folder: Path, size: dict[str, int]) -> None:

@@ -68,6 +68,15 @@ class Cluster:
         own = ["--cores", "1", "--memory", "1500m", "--work-dir", str(self.folder / name)]
         self.start(name, "worker.Worker", *own, self.master)
 
+    def executor(self, name: str) -> str:
+        """The number of the executor that a worker has started for the latest application."""
+        [executor] = max((self.folder / name).glob("app-*")).iterdir()
+        return executor.name
+
+    def suspend(self, name: str) -> None:
+        """Suspends a process together with all that it started."""
+        os.killpg(self.processes[name].pid, signal.SIGSTOP)
+
     def kill(self, name: str) -> None:
         """Kills a process together with all that it started, without a chance to clean up."""
         process = self.processes.pop(name)
@@ -75,8 +84,9 @@ class Cluster:
         process.wait()
 
     def logs(self) -> str:
-        """What all processes of the cluster and of its applications logged."""
+        """What all processes of the cluster and of its applications logged, with Spark's events and plans."""
         files = [path for path in self.folder.rglob("*") if path.name in ("stdout", "stderr") or path.suffix == ".log"]
+        files += [path for path in self.folder.glob("app-*") if path.is_file()]
         return "\n".join(path.read_text(errors="replace") for path in files)
 
 
@@ -115,21 +125,39 @@ class Submitted:
     process: subprocess.Popen[bytes]
     log: Path
 
-    def wait_for_tasks(self, number: int) -> None:
-        """Waits until so many tasks are finished."""
-        until(lambda: self.log.read_text(errors="replace").count("Finished task") >= number, TIMEOUT)
+    def logged(self) -> str:
+        return self.log.read_text(errors="replace")
+
+    def wait_for(self, text: str, number: int = 1) -> None:
+        """Waits until a text is so many times in the log."""
+        until(lambda: self.logged().count(text) >= number, TIMEOUT)
+
+    def wait_for_task_of(self, executor: str) -> None:
+        """Waits until an executor has a task that it has not finished."""
+
+        def tasks(pattern: str) -> int:
+            return len(re.findall(pattern.format(executor), self.logged()))
+
+        until(lambda: tasks(r"Starting task .*, executor {}, ") > tasks(r"Finished task .* \(executor {}\) "), TIMEOUT)
 
     def finish(self) -> str:
         """Waits for the end, which must be a success. Returns what was logged."""
         code = self.process.wait(TIMEOUT)
-        logged = self.log.read_text(errors="replace")
+        logged = self.logged()
         assert code == 0, logged[-5000:]
         return logged
 
 
-def submit(master: str, log: Path, arguments: Sequence[str | Path], extra: dict[str, str], *options: str) -> Submitted:
-    """Starts `spark-submit` with the job, in a process group of its own."""
-    command = [SPARK_HOME / "bin" / "spark-submit", "--master", master, *options, job.__file__, *arguments]
+def submit(
+    master: str,
+    log: Path,
+    arguments: Sequence[str | Path],
+    extra: dict[str, str],
+    *options: str,
+    program: str = job.__file__,
+) -> Submitted:
+    """Starts `spark-submit` with the job, or with another program, in a process group of its own."""
+    command = [SPARK_HOME / "bin" / "spark-submit", "--master", master, *options, program, *arguments]
     with log.open("wb") as file:
         process = subprocess.Popen(
             command, env={**environment(), **extra}, stdout=file, stderr=file, start_new_session=True
