@@ -1,4 +1,4 @@
-"""The newest stack: Neo4j 2026.x and Spark 4.0 answer the scenarios like the default versions."""
+"""The newest stack: Neo4j 2026.x, whose own language is Cypher 25, and Spark 4.0 answer like the default versions."""
 
 import json
 import os
@@ -8,25 +8,31 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import neo4j
 import pytest
 
 from grantpath.graph.client.connection import Connection
 from grantpath.graph.embedded.connect import connection
+from grantpath.graph.embedded.home import SETTINGS
 from grantpath.graph.embedded.server import down, up
 
+from ..cypher.test_no_warnings import told
 from ..support.newest_spark import pyspark_folder
+from ..support.sizes import size
 
 pytestmark = [pytest.mark.newest, pytest.mark.slow]
 
+ONLY_CYPHER_25 = "UNWIND [1, 2] AS kept FILTER kept > 1 RETURN kept"
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 PART = [SCENARIOS / name for name in ("gravitino/worked-example.yaml", "deltastream/04_active_role.yaml", "cdap")]
 
 
 @pytest.fixture
 def newest_server(tmp_path: Path) -> Iterator[Connection]:
-    """A Neo4j 2026.x for this test only."""
+    """A Neo4j 2026.x for this test only. It reads queries as Cypher 25, as a new server of this line does."""
     home = os.environ["GRANTPATH_HOME"]
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("grantpath.graph.embedded.home.SETTINGS", SETTINGS + "db.query.default_language=CYPHER_25\n")
         patch.setenv("GRANTPATH_NEO4J", "2026")
         patch.setenv("GRANTPATH_HOME", str(tmp_path))
         up()
@@ -65,9 +71,15 @@ def run(files: list[Path], engine: str, server: Connection, extra: dict[str, str
 
 
 def test_scenarios_pass_on_the_newest_neo4j(newest_server: Connection) -> None:
-    report = run([SCENARIOS / "gravitino", SCENARIOS / "onehouse"], "cypher", newest_server, {})
+    with neo4j.GraphDatabase.driver(newest_server.uri, auth=(newest_server.user, newest_server.password)) as driver:
+        assert driver.execute_query(ONLY_CYPHER_25).records[0]["kept"] == 2
+        with pytest.raises(neo4j.exceptions.CypherSyntaxError):
+            driver.execute_query(f"CYPHER 5 {ONLY_CYPHER_25}")
+    whole = bool(size(full=1, short=0))
+    report = run([SCENARIOS] if whole else PART, "cypher", newest_server, {})
     assert report["failed"] == 0
-    assert report["passed"] >= 264
+    assert report["passed"] >= (790 if whole else 40)
+    assert told(newest_server, "CYPHER 25") == {}
 
 
 def test_scenarios_pass_on_the_newest_spark(server: Connection) -> None:
