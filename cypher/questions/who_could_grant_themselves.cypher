@@ -17,23 +17,35 @@ OPTIONAL MATCH (kind:RuleType:RulePart {root: $root, listed: true})
 WITH collect(kind.name) AS user_types
 OPTIONAL MATCH (object:Entity {root: $root, ref: $object})
 OPTIONAL CALL (object, user_types) {
-  // 2 who could grant it, or may join: owners, and users with a privilege to do so and no DENY of it
-  MATCH (object)-[:CHILD_OF*0..]->(place) WHERE place = object OR NOT EXISTS { (place)-[:CHILD_OF]->() }
-  MATCH (by)-[right:ALLOW|DENY|OWNS]->(place) WHERE type(right) = 'OWNS' OR right.privilege IN [$grant_with, $join_with]
-  CALL (by, user_types) {
-    MATCH (user)-[:MEMBER_OF|HAS_ROLE*0..]->(by) WHERE user.type IN user_types AND coalesce(user.exists, true)
-    RETURN DISTINCT user
-  }
-  WITH object, user, collect({effect: type(right), right: coalesce(right.privilege, ''), by: by}) AS rights
-  WITH object, user, [each IN rights WHERE none(no IN rights WHERE no.effect = 'DENY' AND no.right = each.right)] AS rights
-  // 3 what to join: groups and roles with an ALLOW of the privilege there or above
-  UNWIND rights AS each
-  WITH user, each, CASE WHEN each.right = $join_with THEN COLLECT {
+  // 2 what to join: groups and roles with an ALLOW of the privilege there or above
+  CALL (object, user_types) {
     MATCH (object)-[:CHILD_OF*0..]->()<-[:ALLOW {privilege: $privilege}]-(gains) WHERE NOT gains.type IN user_types
-    RETURN DISTINCT gains.ref } ELSE [null] END AS joined
-  UNWIND joined AS gains
-  WITH DISTINCT user, each.by AS by, gains, CASE WHEN gains IS NOT NULL THEN 'joins' WHEN each.right = '' THEN 'owns' ELSE 'grants' END AS how
-  CALL (user, by) { MATCH path = SHORTEST 1 (user)-[:MEMBER_OF|HAS_ROLE]->*(by) RETURN path }
+    RETURN collect(DISTINCT gains.ref) AS joined
+  }
+  CALL (object, user_types) {
+    // 3 who could grant it, or may join: owners, and users with a privilege to do so and no DENY of it
+    MATCH (object)-[:CHILD_OF*0..]->(place) WHERE place = object OR NOT EXISTS { (place)-[:CHILD_OF]->() }
+    MATCH (by)-[right:ALLOW|DENY|OWNS]->(place) WHERE type(right) = 'OWNS' OR right.privilege IN [$grant_with, $join_with]
+    CALL (by, user_types) {
+      MATCH (user)-[:MEMBER_OF|HAS_ROLE*0..]->(by) WHERE user.type IN user_types AND coalesce(user.exists, true)
+      RETURN DISTINCT user
+    }
+    WITH user, collect({effect: type(right), right: coalesce(right.privilege, ''), by: by}) AS rights
+    WITH user, rights, [each IN rights WHERE each.effect = 'DENY' | each.right] AS denied
+    UNWIND rights AS each
+    WITH user, each WHERE NOT each.right IN denied
+    WITH user, each.by AS by, collect(DISTINCT CASE each.right WHEN $join_with THEN 'joins' WHEN '' THEN 'owns' ELSE 'grants' END) AS ways
+    // 4 the path: a direct membership, which needs no search among the many that a user can have, or a shortest one
+    CALL (user, by) {
+      MATCH path = (user)-[:MEMBER_OF|HAS_ROLE]->(by) RETURN path
+    UNION ALL
+      WITH user, by WHERE NOT EXISTS { (user)-[:MEMBER_OF|HAS_ROLE]->(by) }
+      MATCH path = SHORTEST 1 (user)-[:MEMBER_OF|HAS_ROLE]->*(by) RETURN path
+    }
+    RETURN user, by, ways, path
+  }
+  UNWIND ways AS how
+  UNWIND CASE how WHEN 'joins' THEN joined ELSE [null] END AS gains
   RETURN user, how, by, gains, path
 }
 RETURN user.ref AS user, how, by.ref AS by, gains, path,

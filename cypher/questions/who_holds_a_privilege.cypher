@@ -26,9 +26,12 @@ OPTIONAL CALL (object, user_types) {
   UNWIND found AS each
   WITH user, each.grant AS grant, each.principal AS principal, each.place AS place
   MATCH granted = (principal)-[grant]->(place)
+  // 4 the path: a direct membership, which needs no search among the many that a user can have, or a shortest one
   CALL (user, principal) {
-    MATCH path = SHORTEST 1 (user)-[:MEMBER_OF|HAS_ROLE]->*(principal)
-    RETURN path
+    MATCH path = (user)-[:MEMBER_OF|HAS_ROLE]->(principal) RETURN path
+  UNION ALL
+    WITH user, principal WHERE NOT EXISTS { (user)-[:MEMBER_OF|HAS_ROLE]->(principal) }
+    MATCH path = SHORTEST 1 (user)-[:MEMBER_OF|HAS_ROLE]->*(principal) RETURN path
   }
   RETURN user, principal, place, path, granted
 }
