@@ -16,6 +16,7 @@ from grantpath import cypher
 from grantpath.engine import Authorizer
 from grantpath.engine.answers.list_query import list_query
 from grantpath.engine.answers.request import resolve
+from grantpath.engine.tenants import policy_graph
 from grantpath.engine.transfer import importer
 from grantpath.graph.client.connection import Connection
 from grantpath.graph.embedded import home
@@ -136,6 +137,41 @@ def test_no_question_multiplies_groups_by_grants(
     small, large = (work.sent(verbs(auth)[verb], monkeypatch) for auth in pair)
     assert small
     assert {name: (few, large[name]) for name, few in small.items() if large[name] > GROWTH * few} == {}
+
+
+QUESTIONS: dict[str, dict[str, str]] = {
+    "access_by_a_single_edge": {"subject": USER, "privilege": "SELECT_TABLE", "object": TABLE},
+    "who_holds_a_privilege": {"privilege": "SELECT_TABLE", "object": TABLE},
+    "who_could_grant_themselves": {
+        "privilege": "SELECT_TABLE",
+        "object": TABLE,
+        "grant_with": "MANAGE_GRANTS",
+        "join_with": "MANAGE_GROUPS",
+    },
+    "denies_without_an_allow": {},
+}
+
+
+@pytest.fixture(scope="module")
+def asked(pair: list[Authorizer], tmp_path_factory: pytest.TempPathFactory) -> list[Authorizer]:
+    """The same roots with what the questions of the catalogue ask about, and with the policy in the graph."""
+    for auth, wide in zip(pair, (SMALL, LARGE), strict=True):
+        groups = [f"group:g{number}" for number in range(wide)]
+        more = [("DENY", "CREATE_TABLE", "catalog:c", group) for group in groups]
+        more += [("ALLOW", "MANAGE_GRANTS", str(auth.root), group) for group in groups]
+        more += [("ALLOW", "MANAGE_GROUPS", str(auth.root), groups[0])]
+        importer.load(auth, write(tmp_path_factory.mktemp("more"), grants=more))
+        policy_graph.write(auth.store, auth.tenant, auth.policy)
+    return pair
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_no_question_of_the_catalogue_multiplies_groups_by_grants(
+    name: str, asked: list[Authorizer], work: Work
+) -> None:
+    text = cypher.load(name).text
+    small, large = (work.of(text, {"root": auth.tenant, **QUESTIONS[name]}) for auth in asked)
+    assert large < GROWTH * small
 
 
 def test_a_batch_reads_what_its_checks_share_once(
