@@ -8,10 +8,14 @@
 // :params {root: 'metalake:ml'}
 OPTIONAL MATCH (mark:Revision {root: $root})
 OPTIONAL CALL (mark) {
-  // 1 two direct memberships of one member
+  // 1 each group or role that has members, and what it belongs to
   MATCH (member:Entity {root: $root})-[:MEMBER_OF|HAS_ROLE]->(through) WHERE member.ref >= ''
-  MATCH path = (member)-[:MEMBER_OF|HAS_ROLE]->(group) WHERE group <> through
-  // 2 one of them leads to the other group
+  WITH through, collect(member) AS members
+  CALL (through) { MATCH (through)-[:MEMBER_OF|HAS_ROLE*1..]->(group) RETURN DISTINCT group }
+  WITH * WHERE group <> through
+  // 2 its members that are direct members there, too
+  UNWIND members AS member
+  MATCH path = (member)-[:MEMBER_OF|HAS_ROLE]->(group)
   CALL (through, group) {
     MATCH other = SHORTEST 1 (through)-[:MEMBER_OF|HAS_ROLE]->+(group)
     RETURN other

@@ -27,7 +27,12 @@ OPTIONAL CALL (object, user_types) {
   WHERE first_by <> [] AND second_by <> [] AND NOT 'DENY' IN effects
   CALL (user, principals) {
     UNWIND principals AS principal
-    CALL (user, principal) { MATCH path = SHORTEST 1 (user)-[:MEMBER_OF|HAS_ROLE]->*(principal) RETURN path }
+    CALL (user, principal) {
+      MATCH path = (user)-[:MEMBER_OF|HAS_ROLE]->(principal) RETURN path
+    UNION ALL
+      WITH user, principal WHERE NOT EXISTS { (user)-[:MEMBER_OF|HAS_ROLE]->(principal) }
+      MATCH path = SHORTEST 1 (user)-[:MEMBER_OF|HAS_ROLE]->*(principal) RETURN path
+    }
     RETURN collect(path) AS paths
   }
   RETURN user, first_by, second_by, paths

@@ -13,8 +13,10 @@ OPTIONAL CALL (subject) {
   WITH DISTINCT subject, principal
   // 2 the shortest path to it
   CALL (subject, principal) {
-    MATCH path = SHORTEST 1 (subject)-[:MEMBER_OF|HAS_ROLE]->+(principal)
-    RETURN path
+    MATCH path = (subject)-[:MEMBER_OF|HAS_ROLE]->(principal) RETURN path
+  UNION ALL
+    WITH subject, principal WHERE NOT EXISTS { (subject)-[:MEMBER_OF|HAS_ROLE]->(principal) }
+    MATCH path = SHORTEST 1 (subject)-[:MEMBER_OF|HAS_ROLE]->+(principal) RETURN path
   }
   RETURN principal, path
 }

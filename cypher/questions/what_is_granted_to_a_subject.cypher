@@ -15,8 +15,10 @@ OPTIONAL CALL (subject) {
   // 2 the shortest path to each that has grants
   WHERE EXISTS { (principal)-[:ALLOW|DENY]->() }
   CALL (subject, principal) {
-    MATCH membership = SHORTEST 1 (subject)-[:MEMBER_OF|HAS_ROLE]->*(principal)
-    RETURN membership
+    MATCH membership = (subject)-[:MEMBER_OF|HAS_ROLE]->(principal) RETURN membership
+  UNION ALL
+    WITH subject, principal WHERE NOT EXISTS { (subject)-[:MEMBER_OF|HAS_ROLE]->(principal) }
+    MATCH membership = SHORTEST 1 (subject)-[:MEMBER_OF|HAS_ROLE]->*(principal) RETURN membership
   }
   // 3 its grants
   MATCH path = (principal)-[grant:ALLOW|DENY]->(object)

@@ -15,13 +15,29 @@ OPTIONAL CALL (subject, other) {
   // 1 the groups and roles of the subject, and those of the other
   CALL (subject) { MATCH (subject)-[:MEMBER_OF|HAS_ROLE*0..]->(principal) RETURN collect(DISTINCT principal) AS own }
   CALL (other) { MATCH (other)-[:MEMBER_OF|HAS_ROLE*0..]->(principal) RETURN collect(DISTINCT principal) AS others }
-  // 2 the grants to the first, which the second has neither there nor above
-  UNWIND [principal IN own WHERE NOT principal IN others] AS principal
+  // 2 the objects of grants to the first, and what the second has there or above: read once for each place
+  CALL (own, others) {
+    UNWIND own AS principal
+    MATCH (principal)-[:ALLOW|DENY]->(object) WHERE NOT principal IN others
+    WITH DISTINCT others, object
+    MATCH (object)-[:CHILD_OF*0..]->(place)
+    WITH others, place, collect(object) AS objects
+    CALL (others, place) {
+      MATCH (place)<-[grant:ALLOW|DENY]-(grantee) WHERE grantee IN others
+      RETURN collect(DISTINCT type(grant) + ' ' + grant.privilege) AS granted
+    }
+    UNWIND objects AS object
+    RETURN object, collect(granted) AS also
+  }
+  // 3 the grants that the second does not have
   MATCH path = (principal)-[grant:ALLOW|DENY]->(object)
-  WHERE NOT EXISTS {
-    MATCH (object)-[:CHILD_OF*0..]->()<-[same:ALLOW|DENY {privilege: grant.privilege}]-(grantee)
-    WHERE grantee IN others AND type(same) = type(grant) }
-  CALL (subject, principal) { MATCH membership = SHORTEST 1 (subject)-[:MEMBER_OF|HAS_ROLE]->*(principal) RETURN membership }
+  WHERE principal IN own AND NOT principal IN others AND none(granted IN also WHERE type(grant) + ' ' + grant.privilege IN granted)
+  CALL (subject, principal) {
+    MATCH membership = (subject)-[:MEMBER_OF|HAS_ROLE]->(principal) RETURN membership
+  UNION ALL
+    WITH subject, principal WHERE NOT EXISTS { (subject)-[:MEMBER_OF|HAS_ROLE]->(principal) }
+    MATCH membership = SHORTEST 1 (subject)-[:MEMBER_OF|HAS_ROLE]->*(principal) RETURN membership
+  }
   RETURN principal, grant, object, membership, path
 }
 RETURN type(grant) AS effect, grant.privilege AS privilege, object.ref AS object, principal.ref AS principal, membership, path,

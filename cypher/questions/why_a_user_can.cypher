@@ -18,7 +18,7 @@ OPTIONAL MATCH (policy:RulePolicy {root: $root})
 OPTIONAL MATCH (rule:RulePart {root: $root, name: $operation}) WHERE rule:RulePrivilege OR rule:RuleOperation AND rule.type = object.type
 CALL (subject) { MATCH (subject)-[:MEMBER_OF|HAS_ROLE*0..]->(principal) RETURN collect(DISTINCT principal) AS principals }
 CALL (object) { MATCH (object)-[:CHILD_OF*0..]->(place) RETURN collect(place) AS above }
-OPTIONAL MATCH (top:Entity {root: $root, type: policy.root_type}) // also above a user or group, which is not in the tree
+OPTIONAL MATCH (top:Entity {root: $root, type: policy.root_type}) WHERE top.ref >= '' // also above a user or group, which is not in the tree
 WITH *, above + [place IN [top] WHERE NOT place IN above] AS places
 // 2 the facts that are true
 CALL (principals, places) {
@@ -43,7 +43,12 @@ OPTIONAL CALL (rule, subject, object, facts, found) {
     WHERE one.fact IN facts RETURN DISTINCT one.fact } END AS fact
   UNWIND CASE WHEN any(each IN found WHERE each.fact = fact) THEN [each IN found WHERE each.fact = fact] ELSE [null] END AS each
   WITH subject, way, fact, each, each.grant AS grant, each.by AS by
-  OPTIONAL CALL (subject, by) { MATCH held = SHORTEST 1 (subject)-[:MEMBER_OF|HAS_ROLE]->*(by) RETURN held }
+  OPTIONAL CALL (subject, by) {
+    MATCH held = (subject)-[:MEMBER_OF|HAS_ROLE]->(by) RETURN held
+  UNION ALL
+    WITH subject, by WHERE NOT EXISTS { (subject)-[:MEMBER_OF|HAS_ROLE]->(by) }
+    MATCH held = SHORTEST 1 (subject)-[:MEMBER_OF|HAS_ROLE]->*(by) RETURN held
+  }
   OPTIONAL MATCH granted = (by)-[grant]->()
   RETURN way, fact, each, [path IN [held, granted] WHERE path IS NOT NULL] AS paths
 }

@@ -11,14 +11,17 @@
 OPTIONAL MATCH (kind:RuleType:RulePart {root: $root, listed: true})
 WITH collect(kind.name) AS user_types
 OPTIONAL CALL (user_types) {
-  // 2 the subjects with an ALLOW, without the users
-  MATCH (principal:Entity:Subject {root: $root}) WHERE principal.ref >= '' AND NOT principal.type IN user_types
-    AND EXISTS { (principal)-[:ALLOW]->() }
-  // 3 the objects, there and below, and the users
-  CALL (principal) {
-    MATCH (principal)-[:ALLOW]->()<-[:CHILD_OF*0..]-(object) WHERE coalesce(object.exists, true)
-    RETURN count(DISTINCT object) AS objects
-  }
+  // 2 the places with an ALLOW to a subject that is not a user
+  MATCH (principal:Entity:Subject {root: $root})-[:ALLOW]->(place) WHERE principal.ref >= '' AND NOT principal.type IN user_types
+  WITH user_types, place, collect(DISTINCT principal) AS principals
+  // 3 the objects, there and below: counted once for each place, and only for the highest of a subject's places
+  CALL (place) { MATCH (place)<-[:CHILD_OF*0..]-(object) WHERE coalesce(object.exists, true) RETURN count(object) AS inside }
+  CALL (place) { MATCH (place)-[:CHILD_OF*1..]->(above) RETURN collect(above) AS higher }
+  UNWIND principals AS principal
+  WITH user_types, principal, collect(place) AS places, collect({higher: higher, inside: inside}) AS counted
+  WITH user_types, principal, reduce(objects = 0, each IN counted |
+    objects + CASE WHEN any(above IN each.higher WHERE above IN places) THEN 0 ELSE each.inside END) AS objects
+  // 4 the users
   CALL (principal, user_types) {
     MATCH (user)-[:MEMBER_OF|HAS_ROLE*0..]->(principal) WHERE user.type IN user_types
     RETURN count(DISTINCT user) AS users
