@@ -87,9 +87,8 @@ CALL () {
   CALL (top, deciding) {
     UNWIND deciding AS each WITH each[0] AS place, each[1] AS depth, each[2] AS allowed
     UNWIND CASE place WHEN top THEN COLLECT { MATCH (object:Entity {root: $root, type: $type}) WHERE object.ref > $after RETURN object }
-      ELSE COLLECT { MATCH (place)<-[:CHILD_OF*0..]-(object:Entity {type: $type}) RETURN object } END AS object
-    WITH object, max([depth, allowed])[1] AS allowed
-    WHERE allowed AND object.ref > $after AND coalesce(object.exists, true) RETURN object.ref AS ref
+      ELSE COLLECT { MATCH (place)<-[:CHILD_OF*0..]-(object:Entity {type: $type}) WHERE object.ref > $after RETURN object } END AS object
+    WITH object, max([depth, allowed])[1] AS allowed WHERE allowed AND coalesce(object.exists, true) RETURN object.ref AS ref
   }
   WITH DISTINCT ref ORDER BY ref LIMIT toInteger($limit) RETURN collect(ref) AS answer
 }
