@@ -18,6 +18,9 @@ from ..support.own_server import own_server
 from ..support.sizes import size
 from .test_query_files import NAMES, example
 
+pytestmark = pytest.mark.trust
+
+BOTH = bool(size(full=1, short=0))  # plan each query for both databases, not every second one for each
 ESTATE = {"users": 3_000, "groups": 200, "roles": 300, "catalogs": 5, "schemas": 5, "tables": 40, "grants": 9_000}
 # then each user is in 30 more groups, the groups are in each other, and each object has more grants
 DENSE = (
@@ -29,9 +32,6 @@ DENSE = (
     "MATCH (role:Entity {type: 'role'}), (object:Entity {type: 'table'}) WHERE rand() < 0.2"
     " CREATE (role)-[:ALLOW {privilege: 'SELECT'}]->(object)",
 )
-
-
-BOTH = bool(size(full=1, short=0))  # plan each query for both databases, not every second one for each
 
 
 def examples(session: neo4j.Session) -> dict[str, dict[str, Any]]:

@@ -196,8 +196,6 @@ def test_rows_of_objects_do_not_have_the_groups(pair: list[Authorizer], work: Wo
 # how many nodes they end. A plan stays while a root grows, and the counts are those of all roots of a server.
 COUNTED: dict[str, dict[str, tuple[int, int]]] = {
     "little": {},
-    "members": {"MEMBER_OF": (5, 100), "HAS_ROLE": (5, 100)},
-    "grants": {"ALLOW": (10, 5_000)},
     "grants on one place": {"ALLOW": (10, 1)},
     "everything": {
         "MEMBER_OF": (2, 100),
@@ -206,7 +204,11 @@ COUNTED: dict[str, dict[str, tuple[int, int]]] = {
         "ALLOW": (5, 500),
         "DENY": (1, 50),
     },
+    "members": {"MEMBER_OF": (5, 100), "HAS_ROLE": (5, 100)},
+    "grants": {"ALLOW": (10, 5_000)},
 }
+# the short form leaves out members alone and grants alone: "everything" has both
+STATES = list(COUNTED)[: size(len(COUNTED), 3)]
 OTHER_ROOT = """
 UNWIND range(1, 5000) AS number
 CREATE (node:Entity:Subject:Securable {root: 'metalake:other', ref: 'table:' + number, type: 'table'})
@@ -228,7 +230,8 @@ def test_no_plan_depends_on_what_was_there_before(tmp_path: Path, monkeypatch: p
     with own_server(tmp_path / "server") as mine:
         login = (mine.connection.user, mine.connection.password)
         with neo4j.GraphDatabase.driver(mine.connection.uri, auth=login, notifications_min_severity="OFF") as driver:
-            for counted, kinds in COUNTED.items():
+            for counted in STATES:
+                kinds = COUNTED[counted]
                 tiny = build(mine.tenant("metalake:tiny", "lakehouse", 60.0), tmp_path / counted / "tiny", 1, 10)
                 edges = [{"type": kind, "each": each, "ends": ends} for kind, (each, ends) in kinds.items()]
                 driver.execute_query(OTHER_ROOT if edges else "RETURN $edges", edges=edges)
