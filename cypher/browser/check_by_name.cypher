@@ -66,7 +66,7 @@ CALL (root, policy, subject, object, as_role, seconds) {
   RETURN collect(ref) AS known
 }
 CALL (root, policy, object, seconds) {
-  MATCH (top:Entity {root: root, type: policy.root_type})
+  MATCH (top:Entity {root: root, type: policy.root_type}) WHERE top.ref >= ''
   UNWIND [{ref: object}] + seconds AS named
   WITH *, split(substring(named.ref, size(split(named.ref, ':')[0]) + 1), '.') AS parts, COLLECT {
     MATCH (:RuleType:RulePart {root: root, name: split(named.ref, ':')[0]})-[:IN*1..]->(above) RETURN above.name } AS above

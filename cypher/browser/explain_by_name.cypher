@@ -67,7 +67,7 @@ CALL (root, policy, subject, object, as_role, seconds) {
   RETURN collect(ref) AS known
 }
 CALL (root, policy, object, seconds) {
-  MATCH (top:Entity {root: root, type: policy.root_type})
+  MATCH (top:Entity {root: root, type: policy.root_type}) WHERE top.ref >= ''
   UNWIND [{ref: object}] + seconds AS named
   WITH *, split(substring(named.ref, size(split(named.ref, ':')[0]) + 1), '.') AS parts, COLLECT {
     MATCH (:RuleType:RulePart {root: root, name: split(named.ref, ':')[0]})-[:IN*1..]->(above) RETURN above.name } AS above
@@ -205,7 +205,13 @@ CALL (root, actor, object, shown) {
   OPTIONAL MATCH up = (:Entity {root: root, ref: object})-[:CHILD_OF*0..]->(on)
   OPTIONAL MATCH down = (on)-[:CHILD_OF*1..]->(:Entity {root: root, ref: object})
   WITH actor, by, granted, coalesce(up, down) AS tree
-  MATCH membership = SHORTEST 1 (actor)-[:MEMBER_OF|HAS_ROLE]->*(by)
+  // a direct membership needs no search among the many that a user can have
+  CALL (actor, by) {
+    MATCH membership = (actor)-[:MEMBER_OF|HAS_ROLE]->(by) RETURN membership
+  UNION ALL
+    WITH actor, by WHERE NOT EXISTS { (actor)-[:MEMBER_OF|HAS_ROLE]->(by) }
+    MATCH membership = SHORTEST 1 (actor)-[:MEMBER_OF|HAS_ROLE]->*(by) RETURN membership
+  }
   RETURN collect(DISTINCT [path IN [membership, granted, tree] WHERE path IS NOT NULL]) AS paths
 }
 RETURN allowed, CASE WHEN problem IS NOT NULL THEN problem[1] WHEN allowed THEN 'allowed' + coalesce(' to ' + verdict.role, '')

@@ -69,7 +69,7 @@ CALL (root, policy, subject, object, as_role, seconds) {
   RETURN collect(ref) AS known
 }
 CALL (root, policy, object, seconds) {
-  MATCH (top:Entity {root: root, type: policy.root_type})
+  MATCH (top:Entity {root: root, type: policy.root_type}) WHERE top.ref >= ''
   UNWIND [{ref: object}] + seconds AS named
   WITH *, split(substring(named.ref, size(split(named.ref, ':')[0]) + 1), '.') AS parts, COLLECT {
     MATCH (:RuleType:RulePart {root: root, name: split(named.ref, ':')[0]})-[:IN*1..]->(above) RETURN above.name } AS above
@@ -199,8 +199,10 @@ CALL (policy, actor, verdict, actors) {
   UNWIND reduce(all = [], each IN actors | all + CASE WHEN coalesce(each.role, '') = coalesce(verdict.role, '') THEN each.principals ELSE [] END) AS one
   WITH policy, actor, verdict, one
   WHERE one.type IN policy.granted_to AND NOT coalesce(one.builtin, false) AND NOT one.ref IN policy.hidden
-  MATCH way = SHORTEST 1 (actor)-[:MEMBER_OF|HAS_ROLE]->*(one)
-  WITH verdict, one, length(way) AS far ORDER BY one.ref <> coalesce(verdict.role, ''), far, one.ref
+  WITH actor, verdict, collect(one) AS able
+  CALL (actor) { MATCH way = (actor)-[:MEMBER_OF|HAS_ROLE*0..]->(each) RETURN each AS one, min(length(way)) AS far }
+  WITH verdict, one, far WHERE one IN able
+  WITH verdict, one, far ORDER BY one.ref <> coalesce(verdict.role, ''), far, one.ref
   RETURN collect(one.ref)[0] AS grantee
 }
 // 11 for each term that does not hold: the DENYs that block one of its atoms, and a grant if the subject has no fact of the atom

@@ -91,12 +91,12 @@ CALL (root, policy, type, actors, clauses, own) {
   UNWIND acting.principals AS principal
   WITH DISTINCT root, policy, type, clauses, own, principal
   WITH root, policy, type, clauses, own, collect(principal) AS principals
-  MATCH (top:Entity {root: root, type: policy.root_type})
+  MATCH (top:Entity {root: root, type: policy.root_type}) WHERE top.ref >= ''
   WITH *, any(one IN clauses WHERE all(term IN one WHERE any(atom IN term WHERE any(fact IN atom.any WHERE NOT fact IN own))))
     OR EXISTS { MATCH (principal)-[:ALLOW|OWNS]->(top) WHERE principal IN principals } AS every
   CALL (root, type, principals, every) {
     WITH * WHERE every
-    MATCH (one:Entity {root: root, type: type})
+    MATCH (one:Entity {root: root, type: type}) WHERE one.ref >= ''
     RETURN one
   UNION
     WITH * WHERE NOT every
@@ -113,7 +113,7 @@ CALL (root, policy, rule, type, actor, actors, asked, clauses, seconds, objects)
   WITH *, one.ref AS object
   // 7 the places of each: the object, its ancestors, and the same of second objects
   CALL (root, policy, object, seconds) {
-    MATCH (top:Entity {root: root, type: policy.root_type})
+    MATCH (top:Entity {root: root, type: policy.root_type}) WHERE top.ref >= ''
     UNWIND [{ref: object}] + seconds AS named
     WITH *, split(substring(named.ref, size(split(named.ref, ':')[0]) + 1), '.') AS parts, COLLECT {
       MATCH (:RuleType:RulePart {root: root, name: split(named.ref, ':')[0]})-[:IN*1..]->(above) RETURN above.name } AS above
