@@ -20,7 +20,7 @@ from ..cypher.test_no_warnings import told
 from ..support.newest_spark import pyspark_folder
 from ..support.sizes import size
 
-pytestmark = [pytest.mark.newest, pytest.mark.slow]
+pytestmark = [pytest.mark.newest, pytest.mark.slow, pytest.mark.trust]
 
 ONLY_CYPHER_25 = "UNWIND [1, 2] AS kept FILTER kept > 1 RETURN kept"
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
