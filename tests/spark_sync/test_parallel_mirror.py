@@ -9,12 +9,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from grantpath.engine import Authorizer, GrantpathError
 from grantpath.engine.change import delta_records
 from grantpath.engine.change.delta_records import recorded
+from grantpath.engine.facts.kernel import small_closure
+from grantpath.engine.facts.kernel.small_closure import close_small
 from grantpath.engine.facts.set import graph_ranges
+from grantpath.engine.facts.snapshot.snapshot_reader import ints
 from grantpath.engine.transfer.policy_upgrade import upgrade
 from grantpath.graph.client.connection import Connection
 from grantpath.graph.errors import Inconsistent, InvalidInput, Unavailable, Unknown
@@ -22,6 +26,7 @@ from grantpath.spark_sync.mirroring import graph_reader, parallel_mirror, parall
 from grantpath.spark_sync.mirroring.graph_reader import mirror
 from grantpath.spark_sync.mirroring.parallel_reader import RangeRead, Reading
 from grantpath.spark_sync.session import spark_session
+from grantpath.spark_sync.session.snapshot import write_table
 
 from ..conftest import Tenants
 from ..engine.change.test_deltas import statements_of
@@ -58,6 +63,23 @@ def plain(server: Connection, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
         return tmp_path / "plain"
 
     return mirrored
+
+
+@pytest.fixture
+def closure_by_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spares Spark the closure of memberships in tests that do not ask about it: it is a third of a mirror's time."""
+
+    def write_closure(folder: Path, *_: object) -> str:
+        [subjects], [source, target] = (
+            [ints(pq.read_table(folder / table), column) for column in columns]
+            for table, columns in (("subjects", ["position"]), ("members", ["source", "target"]))
+        )
+        closed = close_small(subjects, source, target)
+        assert closed is not None
+        write_table(folder, "closure", dict(zip(("subject", "holder"), closed, strict=True)))
+        return small_closure.NAME
+
+    monkeypatch.setattr(parallel_mirror, "write_closure", write_closure)
 
 
 Between = Callable[[Reading], object]
@@ -98,6 +120,7 @@ def test_tasks_write_the_rows_of_this_process_in_its_order(
     }
 
 
+@pytest.mark.usefixtures("closure_by_python")
 @pytest.mark.slow
 @pytest.mark.parametrize("policy", POLICIES)
 def test_changes_after_the_read_are_applied(
@@ -165,6 +188,7 @@ def test_a_writer_is_not_kept_out_and_the_snapshot_is_of_one_revision(
 
 
 # ---- what the log does not describe
+@pytest.mark.usefixtures("closure_by_python")
 @pytest.mark.slow
 def test_ranges_are_read_again_after_a_change_in_bulk(
     server: Connection,
@@ -189,6 +213,7 @@ def test_ranges_are_read_again_after_a_change_in_bulk(
     assert table_sums(tmp_path / "out") == table_sums(plain(auth))
 
 
+@pytest.mark.usefixtures("closure_by_python")
 @pytest.mark.slow
 def test_ranges_are_read_again_after_an_upgrade(
     server: Connection,
@@ -205,6 +230,7 @@ def test_ranges_are_read_again_after_an_upgrade(
     assert table_sums(tmp_path / "out") == table_sums(plain(again))
 
 
+@pytest.mark.usefixtures("closure_by_python")
 @pytest.mark.slow
 def test_two_roots_of_one_name_are_not_mixed(
     server: Connection, tenant: Tenants, between: list[Between], tmp_path: Path
@@ -240,6 +266,7 @@ def test_root_that_is_dropped_meanwhile_is_an_error(
 
 
 # ---- tasks that fail
+@pytest.mark.usefixtures("closure_by_python")
 @pytest.mark.slow
 def test_task_that_cannot_reach_the_database_is_one_message(
     server: Connection, tenant: Tenants, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
