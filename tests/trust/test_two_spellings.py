@@ -96,8 +96,8 @@ SAMPLES: dict[str, Any] = {
     "memberships.after": ROLE,
     "root": "metalake:ml",
 }
-# What else a call needs.
-NEEDED: dict[str, Any] = {"name": "SELECT_TABLE", "type": "table", "dry_run": True}
+# What else a call needs, by parameter, or by method and parameter.
+NEEDED: dict[str, Any] = {"name": "SELECT_TABLE", "type": "table", "who.type": "user", "dry_run": True}
 
 
 def spelled(value: Any) -> Any:
@@ -159,7 +159,7 @@ def compare(auth: Authorizer, samples: Mapping[str, Any], needed: Mapping[str, A
         optional = {each.name for each in parameters if each.default is not inspect.Parameter.empty}
         references = {name: value for name, value in given.items() if value is not None}
         for name in references:
-            arguments = {key: value for key, value in needed.items() if key in given}
+            arguments = {key: needed.get(f"{method}.{key}", value) for key, value in needed.items() if key in given}
             if method == "effects_of":
                 arguments["at"] = auth.revision_now()
             arguments |= {key: value for key, value in references.items() if key == name or key not in optional}
