@@ -115,7 +115,7 @@ class Expander:
 
     def _entry(self, entry: ConditionEntry, scope: Scope) -> Clauses:
         parts = [self._text(entry.if_, scope)]
-        for key, second in entry.with_.items():
+        for key, second in sorted(entry.with_.items()):
             if second.if_ and key in scope.with_:
                 self._check_second(second.if_, f"with.{key}", scope)
                 parts.append(self._text(second.if_, scope))
@@ -375,7 +375,7 @@ class Expander:
             self.names.need_privilege(name, scope.key)
         self._check_below(tree, types, scope)
         sources = {source for name in tree.privileges for source in self.names.sources[self.names.canonical(name)]}
-        ordered = [name for name in self.names.privileges if name in sources]
+        ordered = sorted(sources)  # a stored policy has its privileges in another order than its file
         at = self._at(typed)
         if tree.name == "every":
             return atom([Fact(FactKind.EVERY_BELOW, at, tuple(ordered), tuple(types))])
@@ -453,7 +453,7 @@ class Expander:
                 raise PolicyProblem(
                     scope.key, f"{name} takes {key}={entry.with_[key].type}, not {typed.type}; name another place"
                 )
-        for key, second in entry.with_.items():
+        for key, second in sorted(entry.with_.items()):
             if key not in bound and not second.optional:
                 raise PolicyProblem(
                     scope.key, f"{name} needs a second object; write can({name}, place, {key}=with.{key})"

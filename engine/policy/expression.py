@@ -23,6 +23,7 @@ from dataclasses import dataclass
 _TOKEN = re.compile(r"\s*(?:(?P<word>[A-Za-z_][A-Za-z0-9_]*(?:\.[a-z][a-z0-9_]*)*(?::[^\s(),=]+)?)|(?P<mark>[(),=]))")
 _PRIVILEGE = re.compile(r"[A-Z][A-Z0-9_]*\Z")
 ONE_PLACE = frozenset({"owner", "self", "holds", "exists", "custom"})
+WORDS = ONE_PLACE | {"and", "or", "granted", "everyone", "never", "some", "every", "in", "below", "can"}
 MAX_EXPRESSION = 4_000
 
 

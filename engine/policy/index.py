@@ -83,8 +83,8 @@ class PolicyIndex:
         return self._chains[type_]
 
     def below(self, type_: str) -> list[str]:
-        """The types below a type."""
-        return [name for name, chain in self._chains.items() if type_ in chain[1:]]
+        """The types below a type, by name."""
+        return sorted(name for name, chain in self._chains.items() if type_ in chain[1:])
 
     @cached_property
     def subject_types(self) -> list[str]:
@@ -163,16 +163,20 @@ class PolicyIndex:
 
     @cached_property
     def sources(self) -> dict[str, list[str]]:
-        """By privilege: the privileges whose ALLOW includes it, itself first."""
+        """By privilege: the privileges whose ALLOW includes it: itself, then the others by name.
+
+        A stored policy has its privileges in another order than its file, and the order decides which of several
+        reasons is named.
+        """
         implied = self._implied
-        return {name: [name, *(other for other in implied if name in implied[other])] for name in implied}
+        return {name: [name, *sorted(other for other in implied if name in implied[other])] for name in implied}
 
     @cached_property
     def deniers(self) -> dict[str, list[str]]:
-        """By privilege: the privileges whose DENY denies it, itself first; empty if the policy has no DENY."""
+        """By privilege: the privileges whose DENY denies it, in such an order; empty if the policy has no DENY."""
         cascades = self.file.grants.deny == "cascades"
         return {
-            name: [name, *(other for other in self._implied if cascades and other in implied)]
+            name: [name, *sorted(other for other in implied if cascades)]
             for name, implied in self._implied.items()
             if self.file.grants.deny
         }

@@ -6,6 +6,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from grantpath.engine.policy.clauses import Clauses, TooManyClauses
+from grantpath.engine.policy.expression import WORDS
 from grantpath.engine.policy.extend import split
 from grantpath.engine.policy.index import OWN_LABELS, ROLE, PolicyIndex, PolicyProblem, YamlPath, label_of
 from grantpath.engine.policy.schema import BuiltinEntry, ConditionEntry
@@ -57,6 +58,10 @@ def _check_types(names: PolicyIndex) -> None:
     _each_type_once(names, ("in_effect",), names.file.in_effect)
     for name, definition in names.file.define.items():
         _lower(name, ("define", name))
+        if name in WORDS:
+            raise PolicyProblem(
+                ("define", name), f"{name} is a word of conditions, and keeps its meaning there; choose another name"
+            )
         if isinstance(definition, dict):
             _each_type_once(names, ("define", name), definition)
 

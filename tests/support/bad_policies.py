@@ -162,6 +162,13 @@ BAD = {
         "operations.file.open",
         "is expected",
     ),
+    "definition that no condition can name": (
+        "reader: READ or WRITE",
+        "reader: READ or WRITE\n  everyone: WRITE",
+        19,
+        "define.everyone",
+        "is a word of conditions",
+    ),
     "conditions in a cycle": ("reader: READ or WRITE", "reader: can(open)", 18, "define.reader", "a cycle; break it"),
     "definition that is never asked": (
         "reader: READ or WRITE",

@@ -1,11 +1,12 @@
 """The built-in policies: complete by the tables of their sheets, and in agreement with the oracle on random tenants."""
 
 import random
+from pathlib import Path
 
 import pytest
 
 from grantpath.engine.policy.clauses import ALWAYS, NEVER
-from grantpath.engine.policy.policy import Policy, load
+from grantpath.engine.policy.policy import Policy, from_source, load
 from grantpath.engine.policy.schema import BUILT_IN
 from grantpath.graph.errors import Invalid, UnknownName
 
@@ -15,6 +16,8 @@ from ..support.in_memory import authorized, decide
 from ..support.random_world import ROOT_NAME, random_checks, random_statements, random_world
 
 BUILT_IN_NAMES = sorted(path.stem for path in BUILT_IN.glob("*.yaml"))
+EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
+LADDERS = [EXAMPLES / "ladders.yaml", EXAMPLES / "ladders_deny_true.yaml"]
 SEEDS = range(4)
 
 
@@ -32,6 +35,21 @@ def test_builtin_policies_are_five_documented_ones_a_default_and_an_example() ->
     assert set(BUILT_IN_NAMES) == {*TABLES, "lakehouse", "github"}
     for name in BUILT_IN_NAMES:
         assert load(name).name == name
+
+
+@pytest.mark.parametrize("name", [*BUILT_IN_NAMES, *map(str, LADDERS)])
+def test_stored_policy_has_the_same_clauses_in_the_same_order(name: str) -> None:
+    """The order decides which of several reasons is named."""
+    file = load(name)
+    stored, compared = from_source(file.source), 0
+    for type_ in file.file.types:
+        for asked in file.names_on(type_):
+            keys = (
+                frozenset() if asked in file.names.privileges else frozenset(file.names.operation(asked, type_).with_)
+            )
+            compared += 1
+            assert file.question(asked, type_, keys).clauses == stored.question(asked, type_, keys).clauses
+    assert compared > 3
 
 
 # ---- complete by the tables of the sheets
