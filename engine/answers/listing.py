@@ -134,6 +134,10 @@ class Listing:
     def __iter__(self) -> Iterator[str]:
         return islice(self.with_next(), self._limit)
 
+    def __bool__(self) -> bool:
+        """Whether the list has any reference. Raises the errors of the iteration."""
+        return next(iter(self), None) is not None
+
     def __contains__(self, ref: object) -> bool:
         """Whether the list has this reference, in any spelling. Raises InvalidReference, and the errors of the
         iteration."""

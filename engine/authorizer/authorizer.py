@@ -55,7 +55,7 @@ from grantpath.graph.client.credentials import Auth, Provider
 from grantpath.graph.embedded.connect import connection
 from grantpath.graph.errors import Conflict, GrantpathError, Invalid, InvalidInput, Refused
 from grantpath.graph.guard.store import STALL_LIMIT, Store
-from grantpath.graph.language.inputs import need_text
+from grantpath.graph.language.inputs import need_flag, need_text
 from grantpath.graph.language.statement import Check, Effect, Which, Who
 from grantpath.graph.messages import short
 
@@ -83,6 +83,7 @@ def _or_each(together: Callable[..., Changes]) -> Callable[..., Any]:
 
     @wraps(together)
     def run(self: "Authorizer", /, *given: Any, each: bool = False, **named: Any) -> Any:
+        need_flag("each", each)
         return self._change_each(*given, **named) if each else together(self, *given, **named)
 
     return run

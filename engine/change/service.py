@@ -23,6 +23,7 @@ from grantpath.engine.tenants.registry import suggesting
 from grantpath.graph.errors import GrantpathError, Inconsistent, Invalid, InvalidInput, Refused, Unavailable, Unknown
 from grantpath.graph.guard.store import Store
 from grantpath.graph.guard.transaction import Writing
+from grantpath.graph.language.inputs import need_flag
 from grantpath.graph.language.reference import Reference
 from grantpath.graph.language.statement import Statement, parse_statement
 from grantpath.graph.messages import short
@@ -43,7 +44,8 @@ class ChangeService:
 
     # ---- public methods ----------------------------------------------------------------------------------------
     def change(self, statement: str, by: str | None, as_role: str | None, id_: str | None, dry_run: bool) -> Change:
-        """Makes one change. Raises Invalid, Refused, Unavailable."""
+        """Makes one change. Raises Invalid, Refused, Unavailable; InvalidInput if `dry_run` is not True or False."""
+        need_flag("dry_run", dry_run)
         actor = self._actor(by, as_role)
         try:
             steps = [self._step(statement, actor)]
@@ -65,6 +67,7 @@ class ChangeService:
     ) -> list[Change]:
         """Makes all changes or none. Raises the errors of `change`, with the index of the statement; Inconsistent if
         the root is not in the planned state."""
+        need_flag("dry_run", dry_run)
         texts = need_list("statements", statements)
         actor = self._actor(by, as_role)
         steps: list[ChangeStep] = []

@@ -9,7 +9,7 @@ from grantpath.engine.tenants import registry
 from grantpath.engine.tenants.stored_policy import is_same, kept_policy
 from grantpath.graph.errors import Conflict, Inconsistent, InvalidInput, Unknown
 from grantpath.graph.guard.store import Store
-from grantpath.graph.language.inputs import need_limit, need_text
+from grantpath.graph.language.inputs import need_flag, need_limit, need_text
 from grantpath.graph.language.reference import Reference
 from grantpath.graph.messages import short
 
@@ -27,6 +27,7 @@ def check_opening(
     database: str | None = None,
 ) -> None:
     """Raises InvalidInput if an argument is not valid."""
+    need_flag("create", create)
     if by is not None and not create:
         raise InvalidInput("by= names the user who creates the root; pass create=True, too, or omit it")
     need_text("root", root)

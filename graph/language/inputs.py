@@ -18,6 +18,12 @@ def need_text(what: str, text: str) -> None:
         )
 
 
+def need_flag(what: str, value: bool) -> None:
+    """Raises InvalidInput unless `value` is True or False: `dry_run="no"` would mean yes."""
+    if not isinstance(value, bool):
+        raise InvalidInput(f"{what}={short(repr(value))} must be True or False")
+
+
 def need_number(what: str, number: int) -> None:
     """Raises InvalidInput unless `number` is an integer that the database accepts."""
     if not isinstance(number, int) or isinstance(number, bool):

@@ -159,3 +159,10 @@ def test_html_of_a_cut_listing_says_that_there_are_more(auth: Authorizer) -> Non
 def test_html_of_an_explanation_has_its_paths(auth: Authorizer) -> None:
     shown = auth.explain("user:u", "USE_CATALOG", "catalog:c")._repr_html_()
     assert "user:u -HAS_ROLE-&gt; role:a -ALLOW USE_CATALOG-&gt; catalog:c" in shown
+
+
+def test_truth_value_of_a_list_is_whether_it_has_any_reference(tenant: Tenants) -> None:
+    auth = tenant("gravitino", ["add catalog:hr", "add user:ann", "owner user:ann of catalog:hr"])
+    assert auth.who("load_catalog", "catalog:hr")
+    assert not auth.who("USE_CATALOG", "catalog:hr")
+    assert not auth.which("catalog", "user:ann", "USE_CATALOG", limit=5)
