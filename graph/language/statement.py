@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.frozen import unchecked
+from grantpath.graph.messages import short
 
 Kind = Literal["add", "drop", "member", "remove", "owner", "grant", "revoke"]
 Effect = Literal["ALLOW", "DENY"]
@@ -123,8 +124,11 @@ def statement(*words: str) -> str:
     """The statement of these words: `statement("member", reference("user", login), "of", reference("group", team))`.
 
     Each argument must be a single word, so that input from outside cannot extend the statement. Raises InvalidInput
-    if an argument is more than one word, or if the words are not a statement.
+    if an argument is not a string or is more than one word, or if the words are not a statement.
     """
+    for word in words:
+        if not isinstance(word, str):
+            raise InvalidInput(f"{short(repr(word))} is not a string; make names by reference(...)")
     text = " ".join(words)
     if _tokens(text) != [*words]:
         raise InvalidInput(

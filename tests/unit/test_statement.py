@@ -19,6 +19,7 @@ from grantpath.graph.language.statement import (
     parse_question,
     parse_statement,
     parse_with,
+    statement,
 )
 
 from ..support.random_names import ODD
@@ -223,3 +224,9 @@ def test_every_reference_is_parsed_unchanged(one: str, other: str, ref: str, wit
     check, _ = parse_check(f"{one} as {other} can P on {ref}{tail}")
     assert check == Check(subject=one, as_role=other, name="P", object=ref, with_=with_)
     assert parse_question(f"which t can {one} P{tail}") == Which(type="t", subject=one, name="P", with_=with_)
+
+
+@pytest.mark.parametrize("word", [5, None, b"user:a"])
+def test_statement_is_made_of_strings(word: object) -> None:
+    with pytest.raises(InvalidInput, match="is not a string"):
+        statement("add", word)  # type: ignore[arg-type]
