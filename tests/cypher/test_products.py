@@ -85,8 +85,8 @@ class Work:
     def __init__(self, driver: neo4j.Driver) -> None:
         self._driver = driver
 
-    def of(self, text: str, parameters: Mapping[str, Any]) -> int:
-        profile = self._driver.execute_query("PROFILE " + text, dict(parameters)).summary.profile
+    def of(self, text: str, parameters: Mapping[str, Any], options: str = "") -> int:
+        profile = self._driver.execute_query(f"{options} PROFILE {text}", dict(parameters)).summary.profile
         assert profile is not None
         return _work(profile)
 
@@ -180,7 +180,8 @@ def test_no_question_of_the_catalogue_multiplies_groups_by_grants(
         named = {"object": f"{TABLE} in {auth.tenant}"} if name.endswith("_by_name") else {}
         return {"root": auth.tenant, **QUESTIONS[name], **named}
 
-    small, large = (work.of(cypher.load(name).text, given(auth)) for auth in asked)
+    # the plan of a text that people paste is made anew when the graph has changed; the server of the tests keeps plans
+    small, large = (work.of(cypher.load(name).text, given(auth), "CYPHER replan=force") for auth in asked)
     assert large <= 5 * small
     assert large <= 60 * (LARGE * (2 + len(PRIVILEGES) + 2) + TABLES)  # also when groups and objects multiply
 

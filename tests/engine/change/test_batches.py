@@ -62,7 +62,7 @@ def before_grants_to_new_roles(statements: list[str]) -> list[str]:
         if words[0] in ("allow", "deny") and words[-1] in added:
             return statements[:at]
         if words[0] == "add":
-            added.add(words[1])
+            added.update(words[1:2])
     return statements
 
 
