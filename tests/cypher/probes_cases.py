@@ -34,7 +34,12 @@ BUILD = """CALL () { UNWIND $entities AS row
 CALL () { UNWIND $edges AS row
   MATCH (start:Entity {root: row.root, ref: row.start}) MATCH (end:Entity {root: row.root, ref: row.end})
   CREATE (start)-[made:$(row.type)]->(end) SET made = row.properties }
-CALL () { UNWIND $nodes AS row CREATE (made:$(row.label)) SET made = row.properties }
+CALL () {
+  UNWIND range(1, size($nodes)) AS number CREATE (made)
+  // the database gives the numbers of removed nodes again, in any order: here they are in the order of the case
+  WITH made ORDER BY toInteger(substring(elementId(made), 39)) WITH collect(made) AS made
+  UNWIND range(0, size(made) - 1) AS at WITH made[at] AS node, $nodes[at] AS row
+  SET node:$(row.label) SET node = row.properties }
 """
 STATE = """CALL () { MATCH (node)
   WITH node, toInteger(substring(elementId(node), 39)) AS id

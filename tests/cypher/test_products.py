@@ -153,7 +153,6 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "why_a_user_can": {"subject": USER, "operation": "USE_CATALOG", "object": "catalog:c"},
     "widest_roles": {"limit": 10},
     "check_by_name": {"subject": USER, "operation": "load_table", "object": TABLE},
-    "explain_by_name": {"subject": USER, "operation": "load_table", "object": TABLE},
     "remedy_by_name": {"subject": USER, "operation": "drop_table", "object": TABLE},
     "who_by_name": {"operation": "load_table", "object": TABLE},
 }
@@ -226,7 +225,7 @@ UNWIND range(0, edge.each * size(nodes) - 1) AS at
 WITH edge, nodes[at % size(nodes)] AS start, nodes[at * 7 % edge.ends] AS end
 CREATE (start)-[:$(edge.type) {privilege: 'SELECT_TABLE'}]->(end)"""
 REMOVE = "MATCH (node) CALL (node) { DETACH DELETE node } IN TRANSACTIONS OF 1000 ROWS"
-MOST = 20  # db hits and rows of a query for each fact of a root
+MOST = 40  # db hits and rows of a query for each fact of a root; groups times grants would be 77 for each
 
 
 @pytest.mark.slow

@@ -132,16 +132,16 @@ MUTANTS = [
         "type_ in policy.names.one_segment)\n    return Entity(ref.text, type_)",
     ),
     Mutant(
-        "a role without its subject",
-        "principals",
-        "principal[own] = subject",
-        "principal[own] = closure.principal[closure.offset[role]]",
-    ),
-    Mutant(
         "one role acts with another one's holders",
         "principals",
-        "ranges(closure.offset[role], count)]\n    return",
-        "ranges(closure.offset[role[::-1]], count)]\n    return",
+        "held = closure.acting(role)",
+        "held = closure.acting(role[::-1])",
+    ),
+    Mutant(
+        "all roles of the subject act in place of one",
+        "principals",
+        "held = closure.acting(role)",
+        "held = closure.acting(subject)",
     ),
     Mutant(
         "forget the last role",
