@@ -112,7 +112,7 @@ Forks = Callable[[], int]
 
 @pytest.fixture
 def forks() -> Forks:
-    """Counts the children that the test has forked. One that runs another program, or was there before, is no fork."""
+    """Counts the children that the test has forked. Children that run another program or are older do not count."""
 
     def forked() -> set[int]:
         me = psutil.Process()
