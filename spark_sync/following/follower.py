@@ -2,7 +2,7 @@
 
 import gc
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from grantpath.engine.change.delta_records import RecordedDelta, recorded
 from grantpath.engine.facts.compare.affected import Side
-from grantpath.engine.facts.set.copy_size import MIB
+from grantpath.engine.facts.compare.comparison import changed_access
 from grantpath.engine.facts.set.fact_draft import Contradiction, advanced
 from grantpath.engine.facts.set.fact_version import FactOrigin, FactVersion
 from grantpath.engine.facts.snapshot.snapshot_facts import read_snapshot
@@ -29,7 +29,6 @@ from grantpath.spark_sync.following.change_files import (
     made_of,
     next_number,
 )
-from grantpath.spark_sync.following.parallel_comparison import RevisionStep, compared
 from grantpath.spark_sync.following.table_changes import advanced_tables
 from grantpath.spark_sync.mirroring.changes_meanwhile import ChangesMeanwhile
 from grantpath.spark_sync.mirroring.graph_reader import mirror_into, opened
@@ -42,7 +41,6 @@ from grantpath.spark_sync.versions.snapshot_folders import alone
 from grantpath.spark_sync.versions.snapshot_versions import next_version
 
 PAGE = 500  # the most entries of the log that are read at once, and that one file of changes describes
-PAGE_BYTES = 256 * MIB  # fewer are compared at once if the versions of the facts take more than this
 ROWS = 4_000_000  # a file ends after the revision with which it has this many rows, because they are kept in memory
 PAUSE = 0.2  # seconds between two reads of the log
 RETRY_SECONDS = 5.0  # until the next try, while a load is in progress or the database is not available
@@ -145,10 +143,8 @@ class Follower:
             return False
         deltas = list(islice(recorded(self._ask, version.revision, self._source.root), PAGE))
         if same_root(marks, self._ask("revision")):
-            changes, reason = self._changes([delta for delta in deltas if delta.revision <= marks["revision"]])
-            if changes:
-                self._follow(changes)
-            else:
+            reason = self._follow(delta for delta in deltas if delta.revision <= marks["revision"])
+            if self._read() is version:
                 self._rebuild(reason)
         return True
 
@@ -179,49 +175,45 @@ class Follower:
             gc.freeze()  # the facts stay in memory, and each garbage collection would spend seconds on them
         return self._version
 
-    def _changes(self, deltas: list[RecordedDelta]) -> tuple[list[RevisionStep], str]:
-        """The changes before the first delta that does not fit, and why it does not fit; the reason has no meaning if
-        all fit."""
-        version, changes, size = self._read(), list[RevisionStep](), 0
-        before = Side(version, self._policy, self._source.root)
+    def _follow(self, deltas: Iterable[RecordedDelta]) -> str:
+        """Applies the deltas, and writes files about the revisions that no file describes yet.
+
+        Ends before the first delta that does not fit, and returns the reason.
+        """
+        rows, reason = ChangeRows(), ""
+        before = Side(self._read(), self._policy, self._source.root)
         for delta in deltas:
-            if delta.revision != version.revision + 1:
+            reason = _why_not(delta, before.version.revision + 1)
+            if reason:
                 break
-            if delta.bulk or delta.policy:
-                return changes, f"the log does not describe what revision {delta.revision} changed"
             try:
-                version = advanced(version, [vars(delta)], delta.revision)
+                after = replace(before, version=advanced(before.version, [vars(delta)], delta.revision))
             except Contradiction as error:
-                return changes, f"the log contradicts the snapshot at revision {delta.revision} ({error})"
-            after = replace(before, version=version)
-            changes.append(RevisionStep(before, after, delta))
-            before, size = after, size + changes[-1].size
-            if size > PAGE_BYTES:
+                reason = f"the log contradicts the snapshot at revision {delta.revision} ({error})"
                 break
-        return changes, f"the log has no entry for revision {version.revision + 1}"
+            if delta.revision > self._described:
+                for found in changed_access(before, after, [*delta.removed, *delta.added]):
+                    rows.add_found(delta.revision, found, after.version.numbers.refs)
+            self._go_to(after.version, delta)
+            if len(rows) >= ROWS:
+                self._describe(delta.revision, rows)
+                rows = ChangeRows()
+            before = after
+        if before.version.revision > self._described:
+            self._describe(before.version.revision, rows)
+        return reason or f"the log has no entry for revision {before.version.revision + 1}"
 
-    def _follow(self, changes: list[RevisionStep]) -> None:
-        """Applies the changes, and writes files about those that no file describes yet."""
-        known = [change for change in changes if change.delta.revision <= self._described]
-        for change in known:
-            self._go_to(change)
-        new, rows = changes[len(known) :], ChangeRows()
-        with closing(compared(new)) as results:
-            for change, found in zip(new, results, strict=True):
-                for each in found:
-                    rows.add_found(change.delta.revision, each, change.after.version.numbers.refs)
-                self._go_to(change)
-                if len(rows) >= ROWS or change is new[-1]:
-                    done = Followed(self._described + 1, change.delta.revision, len(rows))
-                    self._append(self._source.meta.made, done.first, done.last, rows)
-                    self._report(done)
-                    rows = ChangeRows()
-
-    def _go_to(self, change: RevisionStep) -> None:
-        for texts, holds in ((change.delta.removed, False), (change.delta.added, True)):
+    def _go_to(self, version: FactVersion, delta: RecordedDelta) -> None:
+        for texts, holds in ((delta.removed, False), (delta.added, True)):
             for text in texts:
                 self._found.note(text, holds, self._policy)
-        self._version = change.after.version
+        self._version = version
+
+    def _describe(self, last: int, rows: ChangeRows) -> None:
+        """Writes and reports a file about the revisions up to `last`."""
+        done = Followed(self._described + 1, last, len(rows))
+        self._append(self._source.meta.made, done.first, done.last, rows)
+        self._report(done)
 
     def _append(self, made: str | None, first: int, last: int, rows: ChangeRows) -> None:
         number = next_number(self._out) if self._last_file is None else self._last_file.number + 1
@@ -248,3 +240,10 @@ class Follower:
         rows = ChangeRows()
         rows.add(last, REBUILT)
         self._append(made, first, last, rows)
+
+
+def _why_not(delta: RecordedDelta, revision: int) -> str:
+    """Why an entry of the log does not lead to `revision`; empty if it does."""
+    if delta.revision != revision:
+        return f"the log has no entry for revision {revision}"
+    return f"the log does not describe what revision {revision} changed" if delta.bulk or delta.policy else ""

@@ -1,5 +1,6 @@
 """`follow` keeps a snapshot current, and `changes` says for each revision exactly what users gained and lost."""
 
+import errno
 import random
 import shutil
 import signal
@@ -45,8 +46,8 @@ KILLS = size(full=40, short=2)
 FOLLOWING = """
 import sys
 from grantpath.graph.client.connection import Connection
-from grantpath.spark_sync.following import follower, parallel_comparison
-follower.PAGE, follower.PAUSE, follower.TABLES_SECONDS, parallel_comparison.FEWEST = 3, 0.01, 0.0, 1
+from grantpath.spark_sync.following import follower
+follower.PAGE, follower.PAUSE, follower.TABLES_SECONDS = 3, 0.01, 0.0
 uri, user, password, root, out = sys.argv[1:]
 print("following", flush=True)
 follower.follow(Connection(uri, user, password), root, out, print)
@@ -193,6 +194,30 @@ def test_a_file_ends_when_it_has_many_rows(
     small.given(["member user:b of role:r", "add role:empty", "remove user:b from role:r", "add role:other"])
     caught_up(small, out)
     assert [(each.first - begin, each.last - begin) for each in change_files(out)] == [(1, 1), (2, 3), (4, 4)]
+
+
+@pytest.mark.parametrize("failing", ["changed_access", "append"])
+def test_after_an_error_the_next_follower_describes_each_revision_once(
+    small: Authorizer, caught_up: CatchUp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: str
+) -> None:
+    """The second of three changes cannot be compared, or its file cannot be written."""
+    out, begin, calls = tmp_path / "out", small.revision_now(), iter(range(100))
+    monkeypatch.setattr(follower, "ROWS", 1)
+    works = getattr(follower, failing)
+
+    def second_fails(*given: object) -> object:
+        if next(calls) == 1:
+            raise OSError(errno.ENOSPC, "the disk is full")
+        return works(*given)
+
+    small.given(["member user:b of role:r", "remove user:b from role:r", "member user:b of role:r"])
+    with monkeypatch.context() as patch, pytest.raises(OSError, match="the disk is full"):
+        patch.setattr(follower, failing, second_fails)
+        caught_up(small, out)
+    assert [(each.first - begin, each.last - begin) for each in change_files(out)] == [(1, 1)]
+    caught_up(small, out)
+    need_each_revision_once(out, begin + 1, begin + 3)
+    assert {row[:2] for row in rows_of(out)} == {(begin + 1, GAINED), (begin + 2, LOST), (begin + 3, GAINED)}
 
 
 def test_update_of_a_followed_snapshot_writes_its_changes_too(

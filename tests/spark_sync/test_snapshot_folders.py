@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import stat
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -27,7 +29,7 @@ from grantpath.spark_sync.mirroring.snapshot_writer import MIRRORED
 from grantpath.spark_sync.session import spark_session
 from grantpath.spark_sync.session.snapshot import Snapshot
 from grantpath.spark_sync.tables.analyst_views import duckdb_views
-from grantpath.spark_sync.versions.snapshot_folders import building
+from grantpath.spark_sync.versions.snapshot_folders import alone, building
 
 from ..conftest import Tenants
 from ..support.tiers import others_slow
@@ -42,6 +44,18 @@ with building(Path(sys.argv[1]), replace=True) as folder:
     (folder / "half").write_text("x")
     print("building", flush=True)
     time.sleep(600)
+"""
+
+LOCKED = """
+import os, sys, time
+from pathlib import Path
+from grantpath.spark_sync.versions.snapshot_folders import alone
+
+with alone(Path(sys.argv[1])):
+    child = os.fork()
+    if child:
+        print(child, flush=True)
+    time.sleep(60)
 """
 
 
@@ -282,3 +296,19 @@ def test_snapshot_can_be_in_a_folder_of_any_name(tmp_path: Path, monkeypatch: py
 def test_folder_name_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="the name is not UTF-8"):
         spark_session.place(Path(os.fsdecode(b"/tmp/\xff")))
+
+
+def test_a_lock_ends_with_its_process_and_not_with_its_children(tmp_path: Path) -> None:
+    run = subprocess.Popen([sys.executable, "-c", LOCKED, str(tmp_path / "out")], stdout=subprocess.PIPE, text=True)
+    assert run.stdout
+    child = int(run.stdout.readline())
+    try:
+        with pytest.raises(GrantpathError, match="being written"), alone(tmp_path / "out"):
+            pass
+        run.kill()
+        run.wait()
+        assert psutil.Process(child).status() != psutil.STATUS_ZOMBIE, "the child has not ended"
+        with alone(tmp_path / "out"):
+            pass
+    finally:
+        os.kill(child, signal.SIGKILL)

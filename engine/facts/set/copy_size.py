@@ -5,8 +5,6 @@ MIB = 2**20
 ENTITY = 180  # plus the length of its reference
 MEMBERSHIP = 28
 GRANT = 160  # or an ownership
-# in bytes, for each entry of a list and of a map that is copied; rough, because they only limit how many are kept
-LISTED, MAPPED = 8, 60
 
 
 class TooLarge(Exception):

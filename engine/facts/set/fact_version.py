@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from grantpath.engine.facts.set.copy_size import ENTITY, LISTED, MAPPED
+from grantpath.engine.facts.set.copy_size import ENTITY
 from grantpath.engine.facts.set.layered_map import LayeredMap
 from grantpath.engine.policy.fact_plan import FactPlan
 from grantpath.engine.policy.policy import Policy
@@ -175,15 +175,6 @@ class FactVersion:
     def size(self) -> int:
         """The estimated memory in bytes, without the kept closures."""
         return self.numbers.size + self.size_of_edges
-
-    def size_beside(self, former: "FactVersion") -> int:
-        """The estimated memory, in bytes, of the lists and maps that this version does not share with the one before
-        it. The numbers in `users_in` are not counted."""
-        lists = (self.listed, former.listed), (self.granted_names, former.granted_names)
-        refs = sum(len(refs) for mine, theirs in lists for type_, refs in mine.items() if theirs.get(type_) is not refs)
-        maps = "existing", "containers", "grants", "users_in", "others_in", "places_of"
-        entries: int = sum(getattr(self, name).entries_beside(getattr(former, name)) for name in maps)
-        return LISTED * refs + MAPPED * entries
 
     def apart(self) -> "FactVersion":
         """The same facts with a copy of the numbers, so that another thread can derive other versions from them."""

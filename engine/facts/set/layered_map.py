@@ -43,12 +43,6 @@ class LayeredMap(Generic[Key, Value]):
             is not (theirs[key] if key in theirs else self._base.get(key))
         }
 
-    def entries_beside(self, former: "LayeredMap[Key, Value]") -> int:
-        """The number of entries that this version does not share with the one before it, although most are equal."""
-        if self is former:
-            return 0
-        return len(self._latest) + (len(self._base) if self._base is not former._base else 0)
-
     def changed(self, changes: Mapping[Key, Value | None]) -> "LayeredMap[Key, Value]":
         """The next version. A value of None removes the key."""
         if not changes:
