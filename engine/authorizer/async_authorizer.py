@@ -1,7 +1,6 @@
 """AsyncAuthorizer: the methods of Authorizer for services on an event loop. It contains no logic for decisions.
 
-A question runs the code of Authorizer in a greenlet. Its queries use the driver's async API, so many questions wait at
-once in one thread. A change runs the code of Authorizer in a thread, because its lock, queue and heartbeats block.
+Each call runs the method of Authorizer in a thread of the store, and the event loop goes on meanwhile.
 """
 
 import asyncio
@@ -17,7 +16,6 @@ from grantpath.engine.answers.request import AnyCheck
 from grantpath.engine.authorizer.async_listing import AsyncListing
 from grantpath.engine.authorizer.authorizer import Authorizer
 from grantpath.engine.policy.policy import Policy
-from grantpath.graph.client.bridge import bridged
 from grantpath.graph.errors import GrantpathError, Unavailable
 from grantpath.graph.guard.async_store import AsyncStore
 from grantpath.graph.language.reference import Reference
@@ -78,7 +76,7 @@ def _opened(
 
 
 class _Inner(Authorizer):
-    """The synchronous authorizer, with a store whose waits do not block the event loop."""
+    """The synchronous authorizer, with the store of an event loop."""
 
     store_type = AsyncStore
 
@@ -88,7 +86,7 @@ class AsyncAuthorizer:
 
     Its methods have the same parameters, results and errors as the methods of Authorizer with the same names. Also:
 
-    - A cancelled question has no effect, and its connection is not used again.
+    - A cancelled question continues in its thread until it is answered or its time is up; nobody gets the answer.
     - A cancelled change may still be made, because it continues in its thread. Give each change an `id`; after a
       cancellation, repeat the change with this id.
     - On another event loop and in a forked process, each method raises Unavailable. Open another AsyncAuthorizer there.
@@ -199,7 +197,7 @@ class AsyncAuthorizer:
 
     async def _ask(self, question: Callable[[], Result]) -> Result:
         self._need_own_loop()
-        return await bridged(question)
+        return await self._store.questions.run(question)
 
     def _need_own_loop(self) -> None:
         """Raises Unavailable in another event loop or process, because the connections belong to the first one."""

@@ -13,7 +13,7 @@ Result = TypeVar("Result")
 
 
 class RunQuestion(Protocol):
-    """Runs a question in a greenlet."""
+    """Runs a question in a thread."""
 
     async def __call__(self, question: Callable[[], Result]) -> Result: ...
 
@@ -26,7 +26,7 @@ class AsyncListing:
     """
 
     def __init__(self, ask: RunQuestion, question: Callable[[], Listing]) -> None:
-        """`ask` runs a function in a greenlet."""
+        """`ask` runs a function in a thread."""
         self._ask = ask
         self._question = question
         self._found: Listing | None = None

@@ -521,12 +521,9 @@ class Authorizer(OpenTenant):
 
         reader = PastReader.of(self, self.replica, snapshots)
 
-        def read() -> PastRoot:
-            version, policy = reader.facts_at(reader.revision_of(as_of))
-            return PastRoot(self.tenant, self.root, policy, version)
-
         with telemetry.span("past", self.tenant) as span:
-            found = self.store.apart(read)
+            version, policy = reader.facts_at(reader.revision_of(as_of))
+            found = PastRoot(self.tenant, self.root, policy, version)
             span.set(revision=found.revision)
             return found
 
@@ -553,7 +550,7 @@ class Authorizer(OpenTenant):
             asked = request.as_words(Check, with_, subject=subject, name=name, object=object, as_role=as_role)
             # an error in the question is raised before the facts are read
             words, _ = request.resolve_check(self.policy, self.root, asked)
-            found = self.store.apart(lambda: since(self, PastReader.of(self, self.replica, ()), words))
+            found = since(self, PastReader.of(self, self.replica, ()), words)
             telemetry.decided(span, found.revision, found.allowed)
             return found
 
@@ -812,7 +809,7 @@ class Authorizer(OpenTenant):
     def _effects_at(self, revision: int, statements: Iterable[str]) -> "Effects | None":
         """The effects of statements at a revision; None if the root is now at another revision."""
         try:
-            planned = self.store.apart(partial(self.plan, statements))
+            planned = self.plan(statements)
         except Invalid:  # a concurrent change can make the statements impossible
             if self.revision_now() == revision:
                 raise

@@ -1,5 +1,6 @@
 """All facts of the present state in memory, for the effects of a change: who would gain and lose what."""
 
+import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
@@ -28,11 +29,11 @@ def at_present(opened: OpenTenant, copy: "Replica", work: "Callable[[FactVersion
     for turn in range(TRIES):
         version = copy.current(opened.policy)
         if version is None and turn in READ_AT:
-            opened.store.apart(lambda: copy.read(opened.policy))
+            copy.read(opened.policy)
             version = copy.current(opened.policy)
         if version is not None and (found := work(version)) is not None:
             return found
-        opened.store.pause(PAUSE)
+        time.sleep(PAUSE)
     raise changing(opened.tenant)
 
 

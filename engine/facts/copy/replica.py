@@ -74,7 +74,7 @@ class Replica:
         """A copy of a root. It is read now, from a snapshot if one is given; if that is not possible, it is read
         later."""
         replica = cls(store, tenant, root, limit)
-        store.apart(lambda: replica.read(policy, snapshot))
+        replica.read(policy, snapshot)
         return replica
 
     def after_fork(self) -> None:
