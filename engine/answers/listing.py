@@ -11,7 +11,7 @@ from grantpath.engine.answers.tabular import ReferenceTable, TypedColumn
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.errors import Inconsistent, Invalid, InvalidInput, PageExpired
 from grantpath.graph.guard.transaction import Row
-from grantpath.graph.language.inputs import need_number, need_text
+from grantpath.graph.language.inputs import need_limit, need_number, need_text
 from grantpath.graph.language.reference import Reference, parse
 from grantpath.graph.language.statement import Which, Who
 from grantpath.graph.messages import indefinite, short
@@ -34,10 +34,7 @@ class Page:
     least: int | None
 
     def __post_init__(self) -> None:
-        if self.limit is not None:
-            need_number("limit", self.limit)
-            if self.limit < 0:
-                raise InvalidInput(f"limit={self.limit}: the limit must be 0 or more, or None for all")
+        need_limit("limit", self.limit)
         if self.after is not None:
             need_text("after", self.after)
             if not self.after:
@@ -166,7 +163,7 @@ class Listing:
         """The page of the references that `with_next` yields."""
         complete = self._limit is None or len(refs) <= self._limit
         answer = tuple(refs if complete else refs[: self._limit])
-        after = None if complete else answer[-1] if answer else self._after
+        after = None if complete else answer[-1]
         return ReferencePage(
             revision=self.revision, complete=complete, question=self.question, answer=answer, after=after
         ).knowing(self._one_segment)

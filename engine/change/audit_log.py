@@ -12,7 +12,7 @@ from grantpath.engine.tenants.one_revision import GuardedAsk
 from grantpath.engine.tenants.root_name import as_named_now
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.frozen import Frozen
-from grantpath.graph.language.inputs import need_number, need_text
+from grantpath.graph.language.inputs import need_number, need_page_limit, need_text
 from grantpath.graph.language.reference import Reference
 
 if TYPE_CHECKING:
@@ -72,11 +72,7 @@ class ReadLog(Frozen):
     @classmethod
     def of(cls, *, limit: int, **given: Any) -> "ReadLog":
         """The question of a caller. Raises InvalidInput, which names the remedy, if a value is not valid."""
-        need_number("limit", limit)
-        if limit < 0:
-            raise InvalidInput(f"limit={limit} is negative; write 0 or more")
-        if limit > MOST:
-            raise InvalidInput(f"limit={limit}: one call returns at most {MOST:,} entries; get the rest with `before`")
+        need_page_limit(limit, MOST, "get earlier entries with `before`")
         if given.get("id") is not None:
             need_text("id", given["id"])
         for name in ("after", "before"):
@@ -148,7 +144,7 @@ def read(ask: GuardedAsk, wanted: ReadLog, root: Reference) -> Log:
     complete = len(rows) <= wanted.limit
     shown = rows if complete else rows[1:]
     answer = tuple(_logged(each, root) for each in shown)
-    before = None if complete else answer[0].revision if answer else wanted.before
+    before = None if complete else answer[0].revision
     return Log(LogPage(revision=row["revision"], complete=complete, question=wanted, answer=answer, before=before))
 
 

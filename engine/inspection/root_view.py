@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar
 from grantpath.engine.answers.listing import Page
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.errors import Invalid, InvalidInput
-from grantpath.graph.language.inputs import need_number
+from grantpath.graph.language.inputs import need_page_limit
 from grantpath.graph.language.reference import Reference
 from grantpath.graph.messages import short
 
@@ -45,9 +45,7 @@ class PageRequest(Page):
     least: int | None = None
 
     def __post_init__(self) -> None:
-        need_number("limit", self.limit)
-        if not 1 <= self.limit <= MOST:
-            raise InvalidInput(f"limit={self.limit}: the limit must be from 1 to {MOST:,}; read a longer list in pages")
+        need_page_limit(self.limit, MOST, "read a longer list in pages")
         super().__post_init__()
 
 

@@ -40,6 +40,14 @@ def need_limit(what: str, number: int | None) -> None:
             raise InvalidInput(f"{what}={number} must be 1 or more, or None for no limit")
 
 
+def need_page_limit(number: int, most: int, rest: str) -> None:
+    """Raises InvalidInput unless `number`, the limit of a page, is an integer from 1 to `most`. `rest` tells how the
+    caller gets more."""
+    need_number("limit", number)
+    if not 1 <= number <= most:
+        raise InvalidInput(f"limit={number} must be from 1 to {most:,}; {rest}")
+
+
 def need_seconds(what: str, seconds: float) -> None:
     """Raises InvalidInput unless `seconds` is a number above 0 and at most MAX_SECONDS."""
     number = isinstance(seconds, int | float) and not isinstance(seconds, bool)

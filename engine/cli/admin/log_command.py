@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 MOST = 10_000  # audit_log.MOST; that module takes long to import
 TIME = "a day or a time in UTC, e.g. 2026-01-31 or 2026-01-31T12:00"
-Limit = Annotated[int, typer.Option(min=0, max=MOST, metavar="N", help="show the last N entries")]
+Limit = Annotated[int, typer.Option(min=1, max=MOST, metavar="N", help="show the last N entries")]
 Actor = Annotated[str | None, typer.Option("--by", metavar="SUBJECT", help="only changes by this user, e.g. user:ann")]
 ALSO = ", including changes whose statement names another entity"
 About = Annotated[str | None, typer.Option("--object", metavar="REF", help=f"only changes of this object{ALSO}")]
@@ -108,8 +108,7 @@ def log(
     elif entries.complete:
         note(f"no {'refused attempt' if refused else 'accepted change'} matches")
     if not entries.complete:
-        earlier = f", --before {entries[0].revision} the previous ones" if entries else ""
-        note(f"more entries match: --limit N shows the last N{earlier}")
+        note(f"more entries match: --limit N shows the last N, --before {entries[0].revision} the previous ones")
     elif authorizer.log_begins is not None and not refused:
         note(f"the log begins at revision {authorizer.log_begins}: older entries were pruned")
     return 0

@@ -48,7 +48,7 @@ SubjectType = Annotated[
         "--type", metavar="TYPE", help="the type of subject, if the policy allows checks about it, e.g. group"
     ),
 ]
-Limit = Annotated[int | None, typer.Option(min=0, metavar="N", help="the maximum number of results; default: all")]
+Limit = Annotated[int | None, typer.Option(min=1, metavar="N", help="the maximum number of results; default: all")]
 After = Annotated[
     str | None, typer.Option(metavar="REF", help="only references after this one, the last of the previous page")
 ]
@@ -296,7 +296,5 @@ def _list(session: CommandContext, listing: "Listing") -> None:
         return
     for ref in found.answer:
         print(printable(ref))
-    more = "" if found.complete else "; there are more"
-    if found.answer and not found.complete:
-        more = f"; more with --after {shell_word(found.answer[-1])} --at {found.revision}"
+    more = "" if found.after is None else f"; more with --after {shell_word(found.after)} --at {found.revision}"
     note(f"{len(found.answer):,} at revision {found.revision}{more}")

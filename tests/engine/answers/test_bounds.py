@@ -40,7 +40,7 @@ def test_log_beyond_the_bound_is_refused(tenant: Tenants, capsys: pytest.Capture
     auth = tenant(given=FACTS)
     assert len(auth.log(limit=10_000)) == 2
     for refused in (True, False):
-        with pytest.raises(Invalid, match=r"limit=10001: one call returns at most 10,000 entries; .* with `before`"):
+        with pytest.raises(Invalid, match=r"limit=10001 must be from 1 to 10,000; .* with `before`"):
             auth.log(limit=10_001, refused=refused)
     assert main(["log", "--limit", "10001"]) == 2
     assert "less than or equal to 10000" in capsys.readouterr().err

@@ -2,6 +2,10 @@
 
 from pathlib import Path
 
+import pytest
+
+from grantpath.engine import InvalidInput
+
 from ...conftest import Tenants
 
 PERSONA = """\
@@ -33,6 +37,23 @@ def test_page_with_a_hidden_role_has_the_requested_length(tenant: Tenants) -> No
         assert list(auth.which("role", "user:ann", "get_role", limit=limit)) == everything[:limit]
     assert list(auth.which("role", "user:ann", "get_role")) == everything
     assert list(auth.which("role", "user:ann", "get_role", after="role:alpha", limit=1)) == ["role:tau"]
+
+
+@pytest.mark.parametrize("limit", [0, -1])
+def test_every_list_needs_a_limit_of_at_least_one(tenant: Tenants, limit: int) -> None:
+    auth = tenant("gravitino", ["add catalog:hr"])
+    for ask in (
+        lambda: auth.who("load_catalog", "catalog:hr", limit=limit),
+        lambda: auth.which("catalog", "user:ann", "load_catalog", limit=limit),
+        lambda: auth.log(limit=limit),
+        lambda: auth.log(limit=limit, refused=True),
+        lambda: auth.list("catalog", limit=limit),
+        lambda: auth.grants(limit=limit),
+        lambda: auth.members("role:r", limit=limit),
+        lambda: auth.memberships("user:u", limit=limit),
+    ):
+        with pytest.raises(InvalidInput, match=rf"^limit={limit} must be (from 1 to 10,000; |1 or more, or None)"):
+            ask()
 
 
 def test_a_role_type_of_another_name_acts_as_a_role(tenant: Tenants, tmp_path: Path) -> None:

@@ -72,6 +72,9 @@ def test_wrong_filters_are_errors(run: Run, company: str) -> None:
         ["list", "tabel"],
         ["grants", "--effect", "maybe"],
         ["list", "table", "--limit", "0"],
+        ["who", "load_table", "table:hr.public.staff", "--limit", "0"],
+        ["which", "table", "user:ann", "load_table", "--limit", "0"],
+        ["log", "--limit", "0"],
         ["members", "table:a.b.c"],
     ):
         ran = run(*words, "--root", company)

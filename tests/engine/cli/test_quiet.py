@@ -13,7 +13,7 @@ from ...support.command_line import STAFF, Run, facts, run
 __all__ = ["facts", "run"]
 NOTED = [
     ["who", "load_table", STAFF],
-    ["which", "table", "user:bob", "load_table", "--limit", "0"],
+    ["which", "table", "user:bob", "load_table", "--limit", "1"],
     ["list", "table", "--limit", "1"],
     ["can", "user:bob", STAFF],
     ["show", STAFF],

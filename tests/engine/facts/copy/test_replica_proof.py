@@ -182,7 +182,6 @@ def test_root_is_opened_with_a_copy(server: Connection, store: Store) -> None:
     [
         ({"limit": 3}, {"limit": 1}),
         ({"limit": 2, "after": "user:u1"}, {"limit": 2, "after": "catalog:a"}),
-        ({"limit": 0}, {"limit": 0}),
         ({"after": "user:u6"}, {"after": "catalog:hr"}),
         ({}, {}),
     ],
