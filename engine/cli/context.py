@@ -105,6 +105,7 @@ As = Annotated[str | None, typer.Option("--as", metavar="ROLE", help="the active
 
 HELP, VERSION = ("--help", "-h"), "--version"
 INSTALL_COMPLETION, SHOW_COMPLETION = "--install-completion", "--show-completion"
+AS_JSON = "grantpath.json"  # in the data of click's context: whether --json is given
 ENDING = (*HELP, VERSION, INSTALL_COMPLETION, SHOW_COMPLETION)  # options that print something and end the command
 # Every command takes these options, and the command `grantpath` takes them before the name of the command.
 SHARED: tuple[tuple[str, Any, Any], ...] = (
@@ -235,15 +236,17 @@ def _unfolded(text: str) -> str:
 
 
 def _unless_help(parse: Callable[[Any, list[str]], list[str]], ctx: Any, args: list[str]) -> list[str]:
-    """Parses the arguments. An option of ENDING ends with exit code 0 only if it is alone. Raises BadParameter.
+    """Parses the arguments. An option of ENDING ends with exit code 0 only if it is alone; --version may have --json.
+    Raises BadParameter.
 
     In `grantpath check "$S" "$NAME" "$REF"` exit code 0 means allowed, and an untrusted argument must not produce it.
     """
     given = list(args)
+    ctx.meta[AS_JSON] = "--json" in given
     try:
         return parse(ctx, args)
     except typer.Exit:  # the help or the version is printed
-        if len(given) == 1:
+        if len(given) == 1 or {*given} == {VERSION, "--json"}:
             raise
         option = next((word for word in given if word in ENDING), HELP[0])
         raise typer.BadParameter(

@@ -27,8 +27,8 @@ from grantpath.engine.cli.ask import ask_commands, browser_params, look_commands
 from grantpath.engine.cli.bulk import export_command, load_command, mirror_commands, report_command, spark_commands
 from grantpath.engine.cli.change import change_commands, plan_commands
 from grantpath.engine.cli.completion import completion_scripts
-from grantpath.engine.cli.context import HELP as HELP_OPTIONS
 from grantpath.engine.cli.context import (
+    AS_JSON,
     INSTALL_COMPLETION,
     SHOW_COMPLETION,
     VERSION,
@@ -42,7 +42,8 @@ from grantpath.engine.cli.context import (
     Timeout,
     Uri,
 )
-from grantpath.engine.cli.output import emit_error
+from grantpath.engine.cli.context import HELP as HELP_OPTIONS
+from grantpath.engine.cli.output import emit, emit_error
 from grantpath.graph.errors import GrantpathError, InvalidInput, Refused
 from grantpath.graph.files.private_files import create_private, make_private
 from grantpath.graph.messages import printable
@@ -70,9 +71,13 @@ app = typer.Typer(
 )
 
 
-def _version(wanted: bool) -> None:
+def _version(context: typer.Context, wanted: bool) -> None:
     if wanted:
-        print(f"grantpath {metadata.version('grantpath')}")
+        version = metadata.version("grantpath")
+        if context.meta[AS_JSON]:
+            emit({"version": version})
+        else:
+            print(f"grantpath {version}")
         raise typer.Exit
 
 

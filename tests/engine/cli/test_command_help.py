@@ -1,6 +1,7 @@
 """Help teaches by example, and the main use case runs from the shell."""
 
 import shlex
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,15 @@ def test_the_bare_command_lists_the_commands(run: Run) -> None:
     ran = run()
     assert ran.code == 0
     assert [name for name in [*COMMANDS, "policy"] if f"\n  {name} " not in ran.out] == []
+
+
+def test_version_is_printed_as_text_or_as_json(run: Run) -> None:
+    version = metadata.version("grantpath")
+    assert run("--version").out == f"grantpath {version}\n"
+    for words in (["--json", "--version"], ["--version", "--json"]):
+        assert (run(*words).code, run(*words).json) == (0, {"version": version})
+    for words in (["--version", "--root", "x"], ["--json", "check", "--version"], ["check", "--json", "--version"]):
+        assert run(*words).code == 2
 
 
 def test_log_limits_its_entries_as_the_log_does() -> None:
