@@ -95,6 +95,13 @@ def styled(text: str, style: str = "") -> "Text":
     return Text(printable(text), style)
 
 
+def signed(sign: str, fact: str, style: str = "") -> "Text":
+    """A fact with its sign. The sign is outside the quotes of the printed form, so that the fact can be pasted."""
+    from rich.text import Text
+
+    return Text(f"{sign} {printable(fact)}", style)
+
+
 def lines(console: "Console", label: str, texts: list[str], style: str = "dim") -> None:
     """Prints indented lines, the first with a label; wrapped lines keep the indent."""
     from rich.table import Table
@@ -115,7 +122,7 @@ def show_lists(lists: Sequence[tuple[str, Sequence[str]]]) -> None:
     """Prints the first statements of each list with the list's sign; for entities, only the reference."""
     for sign, statements in lists:
         for each in statements[:SHOWN]:
-            out().print(styled(f"  {sign} {each.removeprefix('add ')}"))
+            out().print(signed(f"  {sign}", each.removeprefix("add ")))
         if len(statements) > SHOWN:
             out().print(styled(f"  {sign} ... and {len(statements) - SHOWN:,} more; --json has all of them", "dim"))
 

@@ -24,7 +24,7 @@ from grantpath.graph.messages import printable
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from grantpath.engine.inspection.models import EntityPage, EntityView, GrantPage, Membership, MembershipPage
+    from grantpath.engine.inspection.models import EntityPage, EntityView, Grant, GrantPage, Membership, MembershipPage
 
 PANEL = "Look"
 Ref = Annotated[str, typer.Argument(metavar="REF", help="a reference, e.g. table:hr.public.staff")]
@@ -225,18 +225,18 @@ def _show(view: "EntityView") -> None:
     children = [f"{number:,} {type_}" for type_, number in view.children.items()]
     counts, ref = view.counts, shell_word(view.ref)
     sections: list[tuple[str, Sequence[str]]] = [
-        ("parents", view.parents),
+        ("parents", [*map(printable, view.parents)]),
         ("children", [", ".join(children)] if children else []),
-        ("owner", [view.owner] if view.owner else []),
+        ("owner", [printable(view.owner)] if view.owner else []),
         ("owns", [f"{counts.owns:,}"] if counts.owns else []),
         ("members", _cut(map(_member, view.members.answer), view.members, f"members {ref} --all")),
         ("belongs to", _cut(map(_container, view.memberships.answer), view.memberships, f"memberships {ref} --all")),
-        ("grants on", _cut((each.statement for each in view.grants_on.answer), view.grants_on, f"grants --on {ref}")),
-        ("grants to", _cut((each.statement for each in view.grants_to.answer), view.grants_to, f"grants --to {ref}")),
+        ("grants on", _cut(map(_grant, view.grants_on.answer), view.grants_on, f"grants --on {ref}")),
+        ("grants to", _cut(map(_grant, view.grants_to.answer), view.grants_to, f"grants --to {ref}")),
     ]
     for label, texts in sections:
         for at, text in enumerate(texts):
-            console.print(styled(f"  {label if at == 0 else '':<11}", "dim"), styled(text), sep="", soft_wrap=True)
+            console.print(styled(f"  {label if at == 0 else '':<11}", "dim"), text, sep="", soft_wrap=True)
     note(f"at revision {view.revision}")
 
 
@@ -244,16 +244,20 @@ def _cut(texts: Iterable[str], shown: "MembershipPage | GrantPage", rest: str) -
     return [*texts, *([] if shown.complete else [f"... and more: grantpath {rest}"])]
 
 
+def _grant(each: "Grant") -> str:
+    return printable(each.statement)
+
+
 def _member(each: "Membership") -> str:
-    return each.member if each.direct else f"{each.member} (through {_through(each)})"
+    return printable(each.member) + ("" if each.direct else f" (through {_through(each)})")
 
 
 def _container(each: "Membership") -> str:
-    return each.container if each.direct else f"{each.container} (through {_through(each)})"
+    return printable(each.container) + ("" if each.direct else f" (through {_through(each)})")
 
 
 def _through(each: "Membership") -> str:
-    return ", ".join(each.path[1:-1])
+    return ", ".join(map(printable, each.path[1:-1]))
 
 
 def _needs(needs: dict[str, str]) -> str:

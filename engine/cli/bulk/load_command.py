@@ -10,7 +10,7 @@ import typer
 from grantpath.engine.cli.change.change_commands import PANEL, ShowEffects
 from grantpath.engine.cli.change.effects_view import show_effects
 from grantpath.engine.cli.context import CommandContext, Create, Operator, command
-from grantpath.engine.cli.output import counting, emit, note, out, styled, warn
+from grantpath.engine.cli.output import counting, emit, note, out, signed, styled, warn
 from grantpath.graph.errors import InvalidInput
 
 if TYPE_CHECKING:  # the modules of a load take long to import
@@ -161,4 +161,4 @@ def _show(report: "LoadReport", replace: bool) -> None:
     if report.plan:
         for sign, listing in (("+", report.plan.added), ("-", report.plan.removed)):
             for line in listing.lines():
-                out().print(styled(f"  {sign} {line}"))
+                out().print(signed(f"  {sign}", line))

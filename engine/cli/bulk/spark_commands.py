@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from grantpath.engine.cli.context import AsOf, CommandContext, command
-from grantpath.engine.cli.output import counting, emit, note, out, reporting, styled
+from grantpath.engine.cli.output import counting, emit, note, out, reporting, signed, styled
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.messages import printable
 from grantpath.graph.progress import ReportLine
@@ -265,14 +265,14 @@ def _show_difference(found: "Difference") -> None:
         ("-", "red", [*(f"add {ref}" for ref in found.dropped), *found.facts_removed]),
     ):
         for line in lines:
-            console.print(styled(f"{sign} {line}", style))
+            console.print(signed(sign, line, style))
     for change in found.access:
         console.print()
         text = f"{change.name} on {change.type}: {change.gained:,} gained, {change.lost:,} lost"
         console.print(styled(text, "bold"))
         most = sorted(change.by_user.items(), key=lambda each: (-sum(each[1]), each[0]))
         for user, (gained, lost) in most[:SHOWN]:
-            console.print(styled(f"  {user}  +{gained:,} -{lost:,}"))
+            console.print(f"  {printable(user)}  +{gained:,} -{lost:,}")
         if len(most) > SHOWN:
             console.print(styled(f"  and {len(most) - SHOWN:,} more users; --json lists them all", "dim"))
     if not (found.added or found.dropped or found.facts_added or found.facts_removed):

@@ -14,7 +14,7 @@ from grantpath.engine.cli.change.effects_view import show_effects
 from grantpath.engine.cli.context import As, CommandContext, Create, command
 from grantpath.engine.cli.output import emit, out, show_lists, styled
 from grantpath.graph.errors import GrantpathError, Invalid, InvalidInput, Refused
-from grantpath.graph.messages import read_printed
+from grantpath.graph.messages import printable, read_printed
 
 if TYPE_CHECKING:
     from grantpath.engine.answers.access_effects import Effects
@@ -239,11 +239,11 @@ def show_each(
     else:
         for (at, text), word, each in zip(lines, words, outcomes, strict=True):
             if isinstance(each, GrantpathError):
-                verdict, rest, color = word, str(each), "bold red"
+                verdict, rest, color = word, printable(str(each)), "bold red"
             else:
                 verdict = "nothing to change" if each.id is None else "would be done" if dry_run else "done"
-                rest, color = f"{each.note or text}, revision {each.revision}", "bold green"
-            out().print(styled(f"{file}:{at}: "), styled(verdict, color), styled(f": {rest}"), sep="")
+                rest, color = f"{printable(each.note or text)}, revision {each.revision}", "bold green"
+            out().print(f"{printable(file)}:{at}: ", styled(verdict, color), f": {rest}", sep="")
         out().print(styled(", ".join(f"{count:,} {word}" for word, count in counts.items() if count)))
     return 2 if counts["invalid"] else 1 if counts["refused"] else 0
 

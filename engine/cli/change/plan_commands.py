@@ -93,9 +93,10 @@ def _markdown(planned: "ChangePlan", tenant: str, file: str, by: str | None, as_
         "",
         f"{count:,} statement{'s' * (count != 1)} of {_text(file)}{actor}: {_text(effects.summary())}.",
     ]
-    facts = [*(f"- {each}" for each in planned.removed), *(f"+ {each}" for each in planned.added)]
+    signed = [("-", each) for each in planned.removed] + [("+", each) for each in planned.added]
+    facts = [f"{sign} {printable(each)}" for sign, each in signed]
     if facts:
-        lines += ["", "## Facts", "", "~~~diff", *map(printable, facts[:SHOWN]), "~~~", *_rest(len(facts))]
+        lines += ["", "## Facts", "", "~~~diff", *facts[:SHOWN], "~~~", *_rest(len(facts))]
     else:
         lines += ["", "Nothing would change."]
     if notes := [f"- {_text(each.note)}" for each in planned.changes if each.note]:

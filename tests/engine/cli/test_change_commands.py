@@ -13,6 +13,7 @@ from grantpath.engine import Authorizer, Change, Unavailable
 from grantpath.engine.policy.yaml_reader import MAX_BYTES
 from grantpath.engine.tenants import registry
 from grantpath.graph.guard.store import Store
+from grantpath.graph.messages import printable
 
 from ...support.command_line import Run, run
 
@@ -254,3 +255,18 @@ def test_at_least_option_requires_a_revision(run: Run, root: str, monkeypatch: p
         late = run(*words, "--at-least", "7", "--root", root, "--json")
         assert (late.code, late.out) == (2, "")
         assert "revision 6, older than revision 7" in json.loads(late.err)["error"]
+
+
+def test_signs_are_outside_the_printed_form_of_a_fact(run: Run, root: str, tmp_path: Path) -> None:
+    file, fact = tmp_path / "odd.txt", "add user:\u2028x"
+    printed = r"$'user:\u2028x'"
+    file.write_text(f"{printable(fact)}\nmember user:bob of role:analyst\n")
+    words = ["--root", root, "--dry-run"]
+    assert run("change", fact, *words).out.splitlines()[1:] == [f"  + {printed}"]
+    assert f"\n+ {printable(fact)}\n" in run("plan", str(file), "--root", root).out
+    each = run("change", "--file", str(file), "--each", "--root", root).out.splitlines()
+    assert each[0] == f"{file}:1: done: {printable(fact)}, revision 7"
+    assert run("change", "drop user:\u2028x", *words).out.splitlines()[1:] == [f"  - {printed}"]
+    run("change", "member user:\u2028x of role:analyst", "--root", root)
+    shown = run("show", "role:analyst", "--root", root).out.splitlines()
+    assert [line.split(maxsplit=1)[-1] for line in shown if "2028" in line] == [printed]
