@@ -113,7 +113,10 @@ def in_words(uri: str, error: Exception) -> Unavailable:
         return not_an_address(uri)
     text = ((error.message if isinstance(error, Neo4jError) else None) or str(error)).splitlines()[0]
     if code == "Neo.ClientError.Database.DatabaseNotFound":
-        return Unavailable(f"{uri} has no such database: {text}; check database=, or NEO4J_DATABASE")
+        return Unavailable(
+            f"{uri} has no such database: {text}; check database=, or NEO4J_DATABASE, or create it "
+            "there (Neo4j Community has only one database for graphs, neo4j)"
+        )
     if code.startswith("Neo.ClientError.Statement"):
         return Unavailable(f"{uri} cannot run a query: {text}; use Neo4j 5.26 LTS or 2026.x")
     return Unavailable(f"{uri} did not answer: {text}; ask again")

@@ -10,7 +10,7 @@ from grantpath.graph.client.address import need_address, shown
 from grantpath.graph.client.connection import DATABASE, USER, Connection
 from grantpath.graph.client.credentials import Auth, Provider, checked
 from grantpath.graph.client.tls import is_verified
-from grantpath.graph.errors import ServerError, Unavailable
+from grantpath.graph.errors import InvalidInput, ServerError, Unavailable
 from grantpath.graph.extras import is_installed
 from grantpath.graph.files.private_files import private_line
 from grantpath.graph.progress import ReportLine
@@ -38,8 +38,8 @@ def connection(
     if the address verifies certificates. `progress` receives a line for each step of a start of the embedded server.
 
     Raises Unavailable if a password is missing or the address is not one of a Neo4j server, InvalidInput if `auth` is
-    not a login or the file of the password is not private, ServerError if the embedded server cannot be started or is
-    forbidden.
+    not a login, the file of the password is not private, or the database is the one named system; ServerError if the
+    embedded server cannot be started or is forbidden.
     """
     address = uri or os.environ.get("NEO4J_URI")
     if address:
@@ -52,6 +52,11 @@ def connection(
         ca = os.environ.get("NEO4J_CA") or None
     if database is None and address:
         database = os.environ.get("NEO4J_DATABASE")
+    if (database or "").casefold() == "system":
+        raise InvalidInput(
+            f"database={database} holds the settings of the server, and no graph; name another database, or omit it to "
+            f"use {DATABASE}"
+        )
     return replace(found, ca=ca, database=database or DATABASE)
 
 

@@ -39,9 +39,16 @@ def test_argument_names_the_database(tenant: Tenants, server: Connection, monkey
         Authorizer.open(auth.tenant, create=True, **where)
     with pytest.raises(Unavailable, match=missing):
         Authorizer.drop_root(auth.tenant, confirm=auth.tenant, **where)
-    for wrong in ("", 7):
+    only_one = r"or create it there \(Neo4j Community has only one database for graphs, neo4j\)$"
+    with pytest.raises(Unavailable, match=only_one):
+        Authorizer.open(auth.tenant, **where)
+    for wrong in ("", 7, "system", "System"):
         with pytest.raises(InvalidInput, match="database"):
             Authorizer.open(auth.tenant, **{**login, "database": wrong})
+
+    monkeypatch.setenv("NEO4J_DATABASE", "system")
+    with pytest.raises(InvalidInput, match=r"^database=system holds the settings of the server, and no graph; name "):
+        Authorizer.open(auth.tenant, **login)
 
     async def ask() -> None:
         await AsyncAuthorizer.open(auth.tenant, **where)
