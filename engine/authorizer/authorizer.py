@@ -872,8 +872,8 @@ class Authorizer(OpenTenant):
         """All facts in memory: those of the copy if there is one."""
         from grantpath.engine.facts.copy.replica import Replica  # only here: it needs an extra
 
-        if self.replica is None and self._read is None:
+        if self.replica is not None:
+            return self.replica
+        if self._read is None:
             self._read = Replica.of(self.store, self.tenant, self.root, self.policy)
-        found = self.replica or self._read
-        assert found is not None
-        return found
+        return self._read

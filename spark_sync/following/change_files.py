@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from grantpath.engine.facts.compare.comparison import ChangedAccess
 from grantpath.engine.facts.snapshot.snapshot_reader import CHANGES
 from grantpath.graph.errors import InvalidInput
+from grantpath.graph.files.parquet_writer import write_file
 from grantpath.graph.files.remote_path import AnyPath, arrow_place
 from grantpath.graph.language.inputs import need_not_named_pipe
 
@@ -190,7 +191,7 @@ def append(out: Path, made: str, number: int, first: int, last: int, rows: Chang
     fresh.touch(mode=0o600)
     marked = table.replace_schema_metadata({_MADE: made.encode()})
     # statistics of the texts would take most of the time, and users are not in the order of their references
-    pq.write_table(marked, fresh, compression="zstd", write_statistics=["revision"], write_page_checksum=True)
+    write_file(marked, fresh, compression="zstd", write_statistics=["revision"])
     _reserve(out, number)
     path = folder / f"{number:010}_{first:012}_{last:012}.parquet"
     fresh.rename(path)

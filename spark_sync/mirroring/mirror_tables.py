@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from grantpath.engine.facts.kernel.fact_table import FactTable
 from grantpath.engine.facts.kernel.intervals import Bools, Ints
@@ -19,6 +18,7 @@ from grantpath.engine.facts.kernel.tree_order import Numbering
 from grantpath.engine.facts.snapshot.interval_table import interval_columns
 from grantpath.engine.facts.snapshot.snapshot_reader import SnapshotReader, ints
 from grantpath.engine.policy.policy import Policy
+from grantpath.graph.files.parquet_writer import open_writer
 from grantpath.graph.files.remote_path import AnyPath, local_path
 from grantpath.spark_sync.session.snapshot import write_table
 
@@ -133,7 +133,7 @@ def write_members(folder: AnyPath, numbering: Numbering, policy: Policy, members
 def _write_closure(folder: Path, closure: EffectivePrincipals) -> None:
     (folder / "closure").mkdir()
     schema = pa.schema([("subject", pa.int64()), ("holder", pa.int64())])
-    with pq.ParquetWriter(folder / "closure" / "part-00000.parquet", schema, write_page_checksum=True) as writer:
+    with open_writer(folder / "closure" / "part-00000.parquet", schema) as writer:
         for part in _parts(closure):
             writer.write_table(pa.table(part, schema))
 

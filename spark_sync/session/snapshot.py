@@ -4,9 +4,9 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from grantpath.engine.facts.snapshot.snapshot_reader import SnapshotReader
+from grantpath.graph.files.parquet_writer import write_file
 from grantpath.graph.files.remote_path import AnyPath, arrow_place
 
 if TYPE_CHECKING:
@@ -41,4 +41,4 @@ def write_table(
     table = pa.table(columns)
     with_dictionary = [column for column in table.column_names if column not in distinct]
     place, filesystem = arrow_place(folder / name / "part-00000.parquet")
-    pq.write_table(table, place, use_dictionary=with_dictionary, filesystem=filesystem, write_page_checksum=True)
+    write_file(table, place, use_dictionary=with_dictionary, filesystem=filesystem)

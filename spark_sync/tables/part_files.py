@@ -7,6 +7,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from grantpath.graph.files.parquet_writer import open_writer
+
 PART_ROWS = 5_000_000  # a file has at most about this many rows
 
 
@@ -32,8 +34,7 @@ def write_parts(folder: Path, schema: pa.Schema, tables: Iterable[pa.Table]) -> 
             if writer is None:
                 path = folder / f"part-{len(parts):05}.parquet"
                 # omit Arrow's schema, so that every engine reads the plain types of Parquet
-                form = {"compression": "zstd", "store_schema": False, "write_page_checksum": True}
-                writer, rows = pq.ParquetWriter(path, schema, **form), 0
+                writer, rows = open_writer(path, schema, compression="zstd", store_schema=False), 0
             writer.write_table(table.cast(schema), row_group_size=len(table))
             rows += len(table)
             if rows >= PART_ROWS:
