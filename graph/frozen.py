@@ -14,6 +14,16 @@ class Frozen(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
+    def __hash__(self) -> int:
+        """Equal models have the same hash. Fields can be lists and dictionaries, which pydantic's own hash refuses."""
+        return hash((type(self), *(_hashable(getattr(self, name)) for name in type(self).model_fields)))
+
+
+def _hashable(value: Any) -> Any:
+    if isinstance(value, dict):
+        return frozenset((key, _hashable(each)) for key, each in value.items())
+    return tuple(map(_hashable, value)) if isinstance(value, list | tuple) else value
+
 
 def unchecked(model: type[Model], values: dict[str, Any]) -> Model:
     """A model of values that are known to be valid; all fields count as set.

@@ -122,6 +122,17 @@ class Listing:
     def __repr__(self) -> str:
         return f"<Listing of {self._tenant} at revision {self.revision}>"
 
+    def __eq__(self, other: object) -> bool:
+        """Lists are equal if they answer the same question about the same revision, from and up to the same entry. Then
+        they have the same references, which are not read for this."""
+        return isinstance(other, Listing) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[object, ...]:
+        return self._tenant, self._first["made"], self.revision, self.question, self._after, self._limit
+
     def __getstate__(self) -> dict[str, Any]:
         """The list as data: all its references, without the connection. Raises the errors of the iteration."""
         first = {**self._first, "answer": [*self.with_next()]}

@@ -113,6 +113,8 @@ class ReferenceTable(Tabular[Entry]):
         """Answers are equal if their fields are."""
         return isinstance(other, ReferenceTable) and type(other) is type(self) and other.__dict__ == self.__dict__
 
+    __hash__ = Frozen.__hash__  # a class that defines equality would lose it
+
 
 def _cell(value: Any) -> Any:
     """A value as the text of a cell: the items of a list are separated by commas, True and False are words."""

@@ -115,7 +115,10 @@ class LogPage(Tabular[Logged]):
 
 
 class Log(list[Logged]):
-    """The entries of a LogPage as a list, oldest first. `read` returns the page itself, a pydantic model."""
+    """The entries of a LogPage as a list, oldest first. `read` returns the page itself, a pydantic model.
+
+    Like every list, it has no hash; the page has one.
+    """
 
     def __init__(self, page: LogPage) -> None:
         super().__init__(page.answer)

@@ -7,10 +7,10 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import Field
 
 from grantpath.graph.errors import InvalidInput
-from grantpath.graph.frozen import unchecked
+from grantpath.graph.frozen import Frozen, unchecked
 from grantpath.graph.messages import short
 
 Kind = Literal["add", "drop", "member", "remove", "owner", "grant", "revoke"]
@@ -25,11 +25,7 @@ MAX_LINE = 20_000
 MAX_SHOWN = 80  # of a line in a message
 
 
-class _Words(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-
-class Statement(_Words):
+class Statement(Frozen):
     """A fact or a change. It is about the entity `object`; `subject` is who gains or loses something, or None."""
 
     kind: Kind
@@ -37,7 +33,7 @@ class Statement(_Words):
     subject: str | None = None
     effect: Effect | None = None
     privilege: str | None = None
-    with_: dict[str, str] = {}
+    with_: dict[str, str] = Field(default={})
     text: str
 
     def spelled(self, spell: Callable[[str], str]) -> "Statement":
@@ -61,32 +57,32 @@ class Statement(_Words):
         return self.model_copy(update={"object": object_, "subject": subject, "with_": with_, "text": text})
 
 
-class Check(_Words):
+class Check(Frozen):
     """One yes-or-no question: may `subject` use `name` (a privilege or an operation) on `object`?"""
 
     subject: str
     name: str
     object: str
-    with_: dict[str, str] = {}
+    with_: dict[str, str] = Field(default={})
     as_role: str | None = None
 
 
-class Who(_Words):
+class Who(Frozen):
     """Which subjects of `type` (None: users and service principals) can use `name` on `object`?"""
 
     name: str
     object: str
-    with_: dict[str, str] = {}
+    with_: dict[str, str] = Field(default={})
     type: str | None = None
 
 
-class Which(_Words):
+class Which(Frozen):
     """On which objects of `type` can `subject` use `name`?"""
 
     type: str
     subject: str
     name: str
-    with_: dict[str, str] = {}
+    with_: dict[str, str] = Field(default={})
     as_role: str | None = None
 
 
