@@ -1,11 +1,12 @@
 // remove_tenant.cypher: removes a part of an ended tenant; run it until it removes nothing. A new tenant of the same name
 // is not affected.
-// $root  STRING  'metalake:ml'
-// $by    STRING  '5f0c', the caller that claimed the name
+// $root   STRING   'metalake:ml'
+// $by     STRING   '5f0c', the caller that claimed the name
+// $rules  BOOLEAN  true, whether to remove the copy of the policy, too
 // Returns one row, or none if the claim was lost: removed INTEGER (the number of nodes), edges INTEGER (their
 // number; a run can remove edges and no node, if a node has more edges than are removed at once)
 // In Neo4j Browser run this line first, then the whole file:
-// :params {root: 'metalake:gone', by: '5f0c'}
+// :params {root: 'metalake:gone', by: '5f0c', rules: true}
 MATCH (lock:Gate {root: $root})
 SET lock.locked = true // locks the node, so that the following clauses read its latest state
 WITH lock WHERE lock.by = $by AND NOT EXISTS { (:Revision {root: $root}) }
@@ -27,7 +28,7 @@ CALL () {
   UNION ALL
     MATCH (lane:LoadLane {root: $root}) RETURN lane AS node
   UNION ALL
-    MATCH (part:RulePart {root: $root}) RETURN part AS node
+    MATCH (part:RulePart {root: $root}) WHERE $rules RETURN part AS node
   UNION ALL
     MATCH (beat:Heartbeat {root: $root}) WHERE beat.holder <> $by RETURN beat AS node
   }

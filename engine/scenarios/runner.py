@@ -1,8 +1,8 @@
-"""Runs scenario files: each scenario in its own tenant; Cypher, Spark or both answer each line."""
+"""Runs scenario files: each scenario in a new tenant; Cypher, Spark or both answer each line."""
 
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -91,11 +91,12 @@ def run(
     Raises Unavailable, Inconsistent, ServerError and InvalidPolicy, Invalid if Spark must answer but `bulk` is missing,
     and InvalidInput if an expected answer is not a reference. Other errors of a line are its result.
     """
-    runner = _Runner(store, engine)
-    for at, scenario in enumerate(scenarios):
-        runner.run(scenario)
-        if progress:
-            progress(at + 1, len(scenarios))
+    with _Tenants(store) as tenants:
+        runner = _Runner(tenants, engine)
+        for at, scenario in enumerate(scenarios):
+            runner.run(scenario)
+            if progress:
+                progress(at + 1, len(scenarios))
     if engine != "cypher":
         if bulk is None:
             raise Invalid(f"the engine {engine!r} requires a bulk evaluator; pass `bulk`")
@@ -103,9 +104,30 @@ def run(
     return Report(runner.ordered())
 
 
-class _Runner:
-    def __init__(self, store: Store, engine: Engine) -> None:
+class _Tenants(ExitStack):
+    """The tenants of a run: one for each policy and root, which is made new for each scenario. They have a suffix that
+    no reference can have, and are removed when the run ends."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__()
         self._store = store
+        self._made: dict[tuple[str, Reference], str] = {}
+
+    def new(self, policy: Policy, root: Reference) -> Authorizer:
+        """A tenant without facts, history and request ids."""
+        tenant = self._made.get((policy.digest, root))
+        if tenant is not None:
+            registry.renew(self._store, tenant, policy, root)
+        else:
+            tenant = self._made[policy.digest, root] = f"{root.text}~{uuid.uuid4().hex}"
+            self.callback(registry.remove, self._store, tenant)
+            registry.create(self._store, tenant, policy, root)
+        return Authorizer(self._store, tenant, policy, root)
+
+
+class _Runner:
+    def __init__(self, tenants: _Tenants, engine: Engine) -> None:
+        self._tenants = tenants
         self._engine = engine
         self._policies: dict[tuple[str, Path], Policy] = {}
         self._states: list[TenantState] = []
@@ -117,29 +139,19 @@ class _Runner:
         return [result for _, result in sorted(self._results, key=lambda each: each[0])]
 
     def run(self, scenario: Scenario) -> None:
-        """Runs one scenario in a new tenant, which is removed afterwards."""
+        """Runs one scenario in a new tenant."""
         policy = self._policy(scenario)
         root = policy.root(scenario.root)
         scenario = _canonical(scenario, policy, root)
-        tenant = f"{root.text}~{uuid.uuid4().hex}"
-        with self._tenant(tenant, policy, scenario) as authorizer:
-            if self._given(scenario, authorizer):
-                self._then(scenario, authorizer)
+        authorizer = self._tenants.new(policy, root)
+        if self._given(scenario, authorizer):
+            self._then(scenario, authorizer)
 
     def _policy(self, scenario: Scenario) -> Policy:
         key = (scenario.policy, scenario.file.parent)
         if key not in self._policies:
             self._policies[key] = policies.load(scenario.policy, scenario.file.parent)
         return self._policies[key]
-
-    @contextmanager
-    def _tenant(self, tenant: str, policy: Policy, scenario: Scenario) -> Iterator[Authorizer]:
-        root = policy.root(scenario.root)
-        try:
-            registry.create(self._store, tenant, policy, root)
-            yield Authorizer(self._store, tenant, policy, root)
-        finally:
-            registry.remove(self._store, tenant)
 
     def _given(self, scenario: Scenario, authorizer: Authorizer) -> bool:
         wrong = authorizer.given([line.text for line in scenario.given])

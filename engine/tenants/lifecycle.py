@@ -5,6 +5,7 @@ an earlier one. So a caller that lost its lock and continues late cannot damage 
 """
 
 import logging
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from grantpath.engine.policy.policy import Policy
@@ -46,6 +47,17 @@ def builtins(policy: Policy) -> list[dict[str, Any]]:
     ]
 
 
+def named(policy: Policy, root: Reference) -> dict[str, Any]:
+    """The parameters of create_tenant.cypher, except the tenant and the caller."""
+    return {
+        "ref": root.text,
+        "type": root.type,
+        "name": root.name,
+        "labels": policy.labels(root.type),
+        "builtins": builtins(policy),
+    }
+
+
 def make_root(held: Held, policy: Policy, root: Reference) -> bool:
     """Creates a root under its lock; False if another caller has created it. Raises Inconsistent if the lock was lost,
     Unavailable.
@@ -57,8 +69,7 @@ def make_root(held: Held, policy: Policy, root: Reference) -> bool:
         return False  # the lock was lost, and a concurrent caller has created it
     while _sweep_some(held):  # the remains of an interrupted drop
         pass
-    named = {"ref": root.text, "type": root.type, "name": root.name, "labels": policy.labels(root.type)}
-    if not (_ask(held, "create_tenant", by=held.id, **named, builtins=builtins(policy)) and _begin(held, policy)):
+    if not (_ask(held, "create_tenant", by=held.id, **named(policy, root)) and _begin(held, policy)):
         raise Inconsistent(f"{held.root} was created or removed by another caller; open it again")
     log.info("created the root %s with the policy %s", held.root, policy.name)
     return True
@@ -66,18 +77,53 @@ def make_root(held: Held, policy: Policy, root: Reference) -> bool:
 
 def _begin(held: Held, policy: Policy) -> bool:
     """Makes the root readable and writes its policy as nodes, in one transaction. False if the claim was lost."""
-    graph = rule_graph(policy)
 
     def work(tx: "ManagedTransaction") -> bool:
-        def send(text: str, given: dict[str, Any]) -> list[Row]:
-            return list(tx.run(text, given).data())
-
-        mine = {"policy": policy.name, "digest": policy.digest, "source": policy.source}
-        begun = load_query("begin_tenant").run(send, root=held.root, by=held.id, **mine)
-        write = load_query("write_policy_graph")
-        return bool(begun and write.run(send, root=held.root, digest=policy.digest, graph=graph))
+        ask = _within(tx, held)
+        return bool(ask("begin_tenant", by=held.id, **_stored(policy)) and _write_policy_graph(ask, policy))
 
     return held.transaction(work)
+
+
+def renew_root(held: Held, marks: Marks, policy: Policy, root: Reference) -> None:
+    """Removes everything in a root and creates the root anew, in one transaction: it has no facts, no history and
+    another creation id. It is for small roots; the copy of the same policy stays. Raises Inconsistent if the root has
+    changed, Unavailable."""
+
+    def work(tx: "ManagedTransaction") -> bool:
+        ask = _within(tx, held)
+        # a change that drops the root object removes the copy of the policy
+        has_rules = marks.policy == policy.digest and bool(ask("entity_exists", ref=root.text))
+        if not ask("end_tenant", by=held.id, **_compared(marks)):
+            return False
+        while any(ask("remove_tenant", by=held.id, rules=not has_rules)[0].values()):
+            pass
+        ask("create_tenant", by=held.id, **named(policy, root))
+        ask("begin_tenant", by=held.id, **_stored(policy))
+        return has_rules or _write_policy_graph(ask, policy)
+
+    if not held.transaction(work):
+        raise Inconsistent(f"{held.root} was changed by another caller; try again")
+
+
+def _within(tx: "ManagedTransaction", held: Held) -> Callable[..., list[Row]]:
+    """Runs queries of cypher/ in a transaction."""
+
+    def send(text: str, given: dict[str, Any]) -> list[Row]:
+        return list(tx.run(text, given).data())
+
+    def ask(query: str, **parameters: Any) -> list[Row]:
+        return load_query(query).run(send, root=held.root, **parameters)
+
+    return ask
+
+
+def _stored(policy: Policy) -> dict[str, str]:
+    return {"policy": policy.name, "digest": policy.digest, "source": policy.source}
+
+
+def _write_policy_graph(ask: Callable[..., list[Row]], policy: Policy) -> bool:
+    return bool(ask("write_policy_graph", digest=policy.digest, graph=rule_graph(policy)))
 
 
 def claim(held: Held) -> bool:
@@ -92,9 +138,8 @@ def _ask(held: Held, query: str, **parameters: Any) -> list[Row]:
 
 def end_root(held: Held, marks: Marks) -> None:
     """Removes the marks of a root, which makes it unreadable. Raises Inconsistent if they have changed, Unavailable."""
-    compared = {"revision": marks.revision, "begun": marks.begun, "made": marks.made, "loading": marks.loading}
     try:
-        ended = bool(_ask(held, "end_tenant", by=held.id, **compared))
+        ended = bool(_ask(held, "end_tenant", by=held.id, **_compared(marks)))
     except Unavailable as error:
         try:
             ended = claim(held)  # false if the root still exists, so that nothing was done
@@ -104,6 +149,10 @@ def end_root(held: Held, marks: Marks) -> None:
             raise
     if not ended:
         raise Inconsistent(f"{held.root} was changed by another caller; it was not dropped, try again")
+
+
+def _compared(marks: Marks) -> dict[str, Any]:
+    return {"revision": marks.revision, "begun": marks.begun, "made": marks.made, "loading": marks.loading}
 
 
 def sweep_root(held: Held) -> bool:
@@ -116,5 +165,5 @@ def sweep_root(held: Held) -> bool:
 
 def _sweep_some(held: Held) -> bool:
     """Removes a batch; False if nothing is left, or if another caller has claimed the name and so owns the rest."""
-    rows = _ask(held, "remove_tenant", by=held.id)
+    rows = _ask(held, "remove_tenant", by=held.id, rules=True)
     return bool(rows and (rows[0]["removed"] or rows[0]["edges"]))

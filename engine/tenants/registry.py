@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from grantpath.engine.policy.policy import Policy
-from grantpath.engine.tenants.lifecycle import claim, end_root, make_root, sweep_root
+from grantpath.engine.tenants.lifecycle import claim, end_root, make_root, renew_root, sweep_root
 from grantpath.graph.client.driver import code_of
 from grantpath.graph.errors import GrantpathError, InvalidReference, Unavailable, Unknown
 from grantpath.graph.guard.queries import load_query, schema_statements
@@ -67,7 +67,7 @@ class Root:
     """A tenant in a listing: its policy, its revision, and its sizes.
 
     `dropped`: a change has dropped the root, and only its history is left. `of_test`: `grantpath test` created it for
-    one scenario; if no test is running, an interrupted test has left it.
+    scenarios; if no test is running, an interrupted test has left it.
     """
 
     root: str
@@ -150,6 +150,17 @@ def remove(store: Store, tenant: str) -> None:
     with store.alone(tenant, "a drop of the root") as held:
         _remove(held)
     log.info("removed the root %s", tenant)
+
+
+def renew(store: Store, tenant: str, policy: Policy, root: Reference) -> None:
+    """Makes an existing small root as new: it loses all its facts and its history, and gets another creation id.
+
+    Raises Unknown if the root does not exist, and the errors of `remove`.
+    """
+    with store.alone(tenant, "a renewal of the root") as held:
+        if held.marks is None:
+            raise missing(tenant, {})
+        renew_root(held, held.marks, policy, root)
 
 
 def remove_unused(store: Store, tenant: str, is_unused: Callable[[], bool]) -> None:

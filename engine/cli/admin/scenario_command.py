@@ -41,9 +41,10 @@ def test(
 ) -> int:
     """Run scenario files, and compare the answers with the expected ones.
 
-    Each scenario runs in its own tenant, which is removed afterwards. A subject that no `given` or `do` line mentions
-    is not allowed anything, so a misspelled name can make a line pass. Such a subject causes a warning, with --strict
-    an error, unless the scenario lists it under `absent:`. Exit code 1 if any line fails, 2 for an error.
+    Each scenario runs in a new tenant, which sees nothing of other scenarios and is removed afterwards. A subject that
+    no `given` or `do` line mentions is not allowed anything, so a misspelled name can make a line pass. Such a subject
+    causes a warning, with --strict an error, unless the scenario lists it under `absent:`. Exit code 1 if any line
+    fails, 2 for an error.
     """
     from grantpath.engine.scenarios import runner
     from grantpath.engine.scenarios.unknown_subjects import unmentioned

@@ -73,8 +73,8 @@ def _list(
 def list_roots(session: CommandContext, dropped: Dropped = False) -> None:
     """List the roots, as `grantpath roots` without a subcommand does.
 
-    If a change dropped a root, only its history remains. `grantpath test` creates a root for each scenario and removes
-    it; if one is listed while no test runs, its test was killed, and you can remove it with `roots drop`. --dropped
+    If a change dropped a root, only its history remains. `grantpath test` creates roots for its scenarios and removes
+    them; if one is listed while no test runs, its test was killed, and you can remove it with `roots drop`. --dropped
     lists the roots that `roots drop` removed: when, and by whom.
     """
     from grantpath.engine.tenants import dropped_roots
