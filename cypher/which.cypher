@@ -69,28 +69,27 @@ CALL () {
     WHERE fact IN $facts OR place = top WITH place, collect(fact) AS granted
     MATCH (place)-[:CHILD_OF*0..]->(above) // each place inherits the facts of those above it
     WITH above, collect(place) AS inside, head(collect(CASE place WHEN above THEN granted END)) AS granted
-    UNWIND inside AS place WITH place, count(*) AS depth, head(collect(CASE place WHEN above THEN granted END)) AS granted,
+    UNWIND inside AS place WITH place, head(collect(CASE place WHEN above THEN granted END)) AS granted,
       reduce(all = $given, some IN collect(CASE WHEN place <> above THEN granted END) | all + some) AS inherited
-    WITH place, depth, [facts IN [inherited, inherited + granted] |
+    WITH place, [facts IN [inherited, inherited + granted] |
       any(clause IN clauses WHERE all(term IN clause WHERE any(atom IN term WHERE
         // 3 the rule: one DENY beats every ALLOW
         any(fact IN atom.any WHERE fact IN facts) AND none(fact IN atom.none WHERE fact IN facts))))] AS verdicts
-    // a place whose verdict differs from the inherited one decides for everything inside; the deepest such place wins
-    WITH place, depth, verdicts[1] AS allowed WHERE verdicts[0] <> verdicts[1] OR (place = top AND verdicts[0])
-    RETURN collect([place, depth, allowed]) AS deciding
+    // where a role gains access to all that is inside it is 1, where it loses it -1; so the sum over the places from the
+    // root object down to an object is 1 if the role has access to the object, and 0 if not
+    RETURN place, toInteger(verdicts[1]) - CASE place WHEN top THEN 0 ELSE toInteger(verdicts[0]) END AS change
   }
-  // roles that lose nothing inside of what they have are one; from here on no row has the principals, because Neo4j counts
-  // what a row refers to in the memory of each row that it sorts
-  WITH top, collect(DISTINCT deciding) AS roles
-  UNWIND [role IN roles WHERE any(each IN role WHERE NOT each[2])] + [COLLECT {
-    UNWIND roles AS role WITH role WHERE all(each IN role WHERE each[2]) UNWIND role AS each RETURN DISTINCT [each[0], 1, true] }] AS deciding
-  CALL (top, deciding) {
-    UNWIND deciding AS each WITH each[0] AS place, each[1] AS depth, each[2] AS allowed
+  // all roles together; from here on no row has the principals, because Neo4j counts what a row refers to in the memory of
+  // each row that it sorts
+  WITH top, place, sum(change) AS change WHERE change <> 0
+  WITH top, collect([place, change]) AS changes
+  CALL (top, changes) {
+    UNWIND changes AS each WITH each[0] AS place, each[1] AS change
     UNWIND CASE place WHEN top THEN COLLECT { MATCH (object:Entity {root: $root, type: $type}) WHERE object.ref > $after RETURN object }
       ELSE COLLECT { MATCH (place)<-[:CHILD_OF*0..]-(object:Entity {type: $type}) WHERE object.ref > $after RETURN object } END AS object
-    WITH object, max([depth, allowed])[1] AS allowed WHERE allowed AND coalesce(object.exists, true) RETURN object.ref AS ref
+    WITH object, sum(change) AS roles WHERE roles > 0 AND coalesce(object.exists, true) RETURN object.ref AS ref
   }
-  WITH DISTINCT ref ORDER BY ref LIMIT toInteger($limit) RETURN collect(ref) AS answer
+  WITH ref ORDER BY ref LIMIT toInteger($limit) RETURN collect(ref) AS answer
 }
 MATCH (after:Revision {root: $root})
 RETURN known, answer, revision, begun, after.revision AS revision_after, after.begun AS begun_after,

@@ -27,6 +27,7 @@ from ..support import closing_lines
 from ..support.many_paths import write
 from ..support.own_server import own_server
 from ..support.sizes import size
+from .probes_lists import TURNS
 
 pytestmark = pytest.mark.trust
 
@@ -190,6 +191,33 @@ def test_a_batch_reads_what_its_checks_share_once(
 ) -> None:
     one, many = (work.sent(verbs(pair[1])[verb], monkeypatch)["check"] for verb in ("check", "check_many"))
     assert many < 4 * one  # 20 checks of one user
+
+
+def test_which_does_not_multiply_roles_by_objects(module_tenant: Tenants, tmp_path: Path, work: Work) -> None:
+    """Each role is allowed everything but one document, so all roles together decide about each document."""
+    (tmp_path / "turns.yaml").write_text(TURNS)
+    auth = module_tenant(str(tmp_path / "turns.yaml"))
+    roles = [f"role:{number:04}" for number in range(LARGE)]
+    docs = [f"doc:{number:04}" for number in range(TABLES)]
+    importer.load(
+        auth,
+        write(
+            tmp_path / "tables",
+            subjects=[(USER,), *((role,) for role in roles)],
+            objects=[(doc,) for doc in docs],
+            members=[(USER, role) for role in roles],
+            grants=[
+                *(("ALLOW", "READ", str(auth.root), role) for role in roles),
+                *(("DENY", "READ", doc, role) for doc, role in zip(docs, roles, strict=False)),
+            ],
+        ),
+    )
+    words = Which(type="doc", subject=USER, name="READ")
+    name, parameters = list_query(auth.policy, auth.root, resolve(auth.policy, auth.root, words))
+    assert name == "which"
+    given = {"root": auth.tenant, **parameters, "after": "", "limit": TABLES}
+    assert list(auth.which("doc", USER, "READ")) == docs
+    assert work.of(cypher.load(name).text, given) <= MOST * (len(docs) + 3 * len(roles))
 
 
 def test_rows_of_objects_do_not_have_the_groups(pair: list[Authorizer], work: Work) -> None:
