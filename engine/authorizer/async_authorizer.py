@@ -28,7 +28,6 @@ Decisions = list[Decision]  # AsyncAuthorizer has a method `list`
 DecisionsOrErrors = list[Decision | GrantpathError]
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
-Verb = Callable[Concatenate[Authorizer, Given], Result]
 AsyncVerb = Callable[Concatenate["AsyncAuthorizer", Given], Coroutine[Any, Any, Result]]
 
 

@@ -17,7 +17,7 @@ from grantpath.engine.policy.policy import Policy
 from grantpath.engine.policy.statement_rules import ResolvedStatement
 from grantpath.engine.tenants import registry
 from grantpath.graph.errors import GrantpathError
-from grantpath.graph.guard.queries import load_query
+from grantpath.graph.guard.transaction import query_by_name
 from grantpath.graph.language.reference import Reference, type_of
 
 AT_ONCE = 500  # rows in one query
@@ -46,6 +46,7 @@ class BatchApplier:
         self._root = root
         self._actor = actor
         self._mentioned: set[str] = set()
+        self._ask = query_by_name(writing.ask, writing.root)
         self._authorizing = Authorizing(policy, root, self._ask)
 
     def apply(self, steps: Sequence[ChangeStep], all_or_nothing: bool) -> None:
@@ -246,6 +247,3 @@ class BatchApplier:
     def _later(self, query: str, **parameters: Any) -> None:
         assert isinstance(self._writing, PrecheckedWriting)
         self._writing.write_later(query, **parameters)
-
-    def _ask(self, query: str, **parameters: Any) -> list[Mapping[str, Any]]:
-        return load_query(query).run(self._writing.ask, root=self._writing.root, **parameters)

@@ -3,20 +3,18 @@
 import uuid
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import partial
 from typing import Any
 
+from grantpath import cypher
 from grantpath.engine.change.change_step import Actor, ChangeStep, actor_names
 from grantpath.engine.change.delta_records import as_properties
 from grantpath.engine.change.deltas import Delta
-from grantpath.engine.change.idempotency import ask
 from grantpath.engine.change.log_chain import Tail
 from grantpath.engine.change.made import Change, MakeChange
 from grantpath.engine.change.precheck import PrecheckedWriting
 from grantpath.graph.errors import Refused, Unavailable
-from grantpath.graph.guard.queries import load_query
 from grantpath.graph.guard.store import Store
-from grantpath.graph.guard.transaction import AskByName
+from grantpath.graph.guard.transaction import AskByName, query_by_name
 
 KEPT = 1_000  # refused attempts kept per actor and root; once there are a tenth more, the oldest are removed
 
@@ -83,7 +81,7 @@ def record(
         entries.append({"revision": changes[-1].revision, "id": id_, **_columns(step, actor), "delta": delta})
     if not entries:
         return changes
-    asked = partial(ask, writing)
+    asked = query_by_name(writing.ask, writing.root)
     rows = _linked(asked, entries, Tail.of(writing.tail or asked("log_tail")[0]))
     writing.write_log(rows)
     hashes = iter(row["hash"] for row in rows)
@@ -95,7 +93,7 @@ def refuse(
 ) -> None:
     """Logs a refused attempt with the request id `request`. Ignores a failure: the attempt stays refused."""
     with suppress(Unavailable):
-        load_query("refusal_write").run(
+        cypher.load("refusal_write").run(
             store.execute,
             root=root,
             revision=revision,

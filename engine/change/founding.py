@@ -49,7 +49,7 @@ def _may_create(store: Store, tenant: str, actor: Actor, type_: str) -> bool:
     if kept is None or not tenant.startswith(f"{type_}:"):
         return False
     policy = kept_policy(store, tenant, kept)
-    if policy.change_entry("add", policy.root_type) is None:
+    if policy.names.change("add", policy.root_type) is None:
         return False
     opened = OpenTenant(store, tenant, policy, policy.root(tenant))
 

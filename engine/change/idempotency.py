@@ -6,12 +6,12 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from grantpath import cypher
 from grantpath.engine.change.change_step import Actor, actor_names
 from grantpath.engine.change.made import Change, MakeChange
 from grantpath.engine.tenants.root_name import all_as_named_now, as_named_now
 from grantpath.graph.errors import Conflict, Invalid, InvalidInput
-from grantpath.graph.guard.queries import load_query
-from grantpath.graph.guard.transaction import QueryRunner, Writing
+from grantpath.graph.guard.transaction import QueryRunner, Writing, query_by_name
 from grantpath.graph.language.inputs import need_text
 from grantpath.graph.language.reference import Reference
 from grantpath.graph.messages import short
@@ -51,7 +51,7 @@ class Request:
     def earlier(self, writing: QueryRunner) -> list[Change] | None:
         """The changes that were made with this id before; None if there are none. Raises Invalid if the id belongs to
         another request."""
-        row = ask(writing, "idempotency_find", id=self.id, parts=self.ids if self.ids != [self.id] else [])[0]
+        row = _found(writing, self.id, self.ids if self.ids != [self.id] else [])
         if row["said"] in (self._digest, self._digest_of(self._texts)):  # the second one is from an older version
             done = zip(row["ids"], row["revisions"], row["hashes"], self._questions, strict=True)
             return [
@@ -86,7 +86,7 @@ class Request:
 
     def remember(self, writing: Writing, changes: Sequence[Change]) -> None:
         """Stores the changes under this id, in their transaction."""
-        load_query("idempotency_keep").run(
+        cypher.load("idempotency_keep").run(
             writing.note,
             root=writing.root,
             id=self.id,
@@ -99,7 +99,7 @@ class Request:
 def is_made(writing: Writing, changes: Sequence[Change]) -> bool:
     """Whether these changes are in the history. Checking one is enough, because they were committed together."""
     one = first_id(changes)
-    return one is not None and ask(writing, "idempotency_find", id=one, parts=[])[0]["change"] is not None
+    return one is not None and _found(writing, one, [])["change"] is not None
 
 
 def first_id(changes: Sequence[Change]) -> str | None:
@@ -107,6 +107,6 @@ def first_id(changes: Sequence[Change]) -> str | None:
     return next((change.id for change in changes if change.id), None)
 
 
-def ask(writing: QueryRunner, query: str, **parameters: Any) -> list[Mapping[str, Any]]:
-    """The rows of a query of cypher/, within a transaction."""
-    return load_query(query).run(writing.ask, root=writing.root, **parameters)
+def _found(writing: QueryRunner, id: str | None, parts: Sequence[str]) -> Mapping[str, Any]:
+    """The row of an earlier request with this id."""
+    return query_by_name(writing.ask, writing.root)("idempotency_find", id=id, parts=parts)[0]

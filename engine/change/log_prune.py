@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
+from grantpath import cypher
 from grantpath.engine.change.audit_log import in_utc
 from grantpath.engine.change.audit_writer import append, whole
 from grantpath.engine.change.deltas import Delta
-from grantpath.engine.change.idempotency import ask
 from grantpath.engine.tenants.open_tenant import OpenTenant
 from grantpath.graph.errors import InvalidInput
-from grantpath.graph.guard.queries import load_query
-from grantpath.graph.guard.transaction import Writing
+from grantpath.graph.guard.transaction import Writing, query_by_name
 from grantpath.graph.language.inputs import need_number
 
 AT_ONCE = 5_000
@@ -56,7 +55,8 @@ def prune(
     operator = authorizer.operator(by)
 
     def work(writing: Writing) -> Pruned:
-        found = ask(writing, "log_prunable", **bound)[0]
+        ask = query_by_name(writing.ask, writing.root)
+        found = ask("log_prunable", **bound)[0]
         count, up_to = int(found["entries"]), found["up_to"]
         if not count:
             return Pruned(0, None, writing.revision, None, found["made"])
@@ -74,7 +74,7 @@ def prune(
         statement = f"prune log before revision {up_to + 1}: {count:,} {'entry' if count == 1 else 'entries'}"
         entry = whole(revision, uuid.uuid4().hex, statement, operator, Delta())
         entry |= {"pruned": count, "pruned_revision": up_to, "pruned_hash": found["hash"]}
-        return Pruned(count, up_to, revision, append(partial(ask, writing), [entry])[0], found["made"])
+        return Pruned(count, up_to, revision, append(ask, [entry])[0], found["made"])
 
     pruned = authorizer.store.write(authorizer.tenant, work, keep=not dry_run)
     if pruned.up_to is not None and not dry_run:
@@ -84,7 +84,7 @@ def prune(
 
 def _remove(authorizer: OpenTenant, pruned: Pruned, progress: Callable[[int], None]) -> None:
     gone = 0
-    run = partial(load_query("log_prune").run, authorizer.store.execute)
+    run = partial(cypher.load("log_prune").run, authorizer.store.execute)
     while removed := run(root=authorizer.tenant, made=pruned.made, up_to=pruned.up_to, limit=AT_ONCE)[0]["removed"]:
         gone += removed
         progress(gone)

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
-from grantpath.graph.guard.queries import load_query
+from grantpath import cypher
 from grantpath.graph.guard.store import Store
 from grantpath.graph.guard.transaction import Row, Writing
 
@@ -67,7 +67,7 @@ class Precheck:
 
 def marks_of(store: Store, root: str) -> Row:
     """The marks of a root, nulls if it does not exist. Raises Unavailable."""
-    rows = load_query("read_marks").run(store.read_values, root=root)
+    rows = cypher.load("read_marks").run(store.read_values, root=root)
     return rows[0] if rows else dict(NONE)
 
 
@@ -124,12 +124,12 @@ class PrecheckedWriting:
         self._answers.clear()
         last = self._writing.ask_last if len(rows) <= SHORT else self._writing.ask
         if self._held is None:
-            load_query("audit_write").run(last, root=self.root, rows=rows)
+            cypher.load("audit_write").run(last, root=self.root, rows=rows)
         else:
             (query, parameters), self._held = self._held, None
-            load_query(query).run(last, root=self.root, log=rows, **parameters)
+            cypher.load(query).run(last, root=self.root, log=rows, **parameters)
 
     def _send_held(self) -> None:
         if self._held is not None:
             (query, parameters), self._held = self._held, None
-            load_query(query).run(self._writing.ask, root=self.root, log=[], **parameters)
+            cypher.load(query).run(self._writing.ask, root=self.root, log=[], **parameters)

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from grantpath import cypher
 from grantpath.engine.answers.request import in_order, numbered
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.policy.statement_rules import ResolvedStatement
 from grantpath.engine.tenants.registry import dropped
 from grantpath.graph.errors import Conflict, Invalid, Unknown
-from grantpath.graph.guard.queries import load_query
 from grantpath.graph.guard.transaction import QueryRunner
 from grantpath.graph.language.reference import Reference
 
@@ -36,7 +36,7 @@ class Preconditions:
     ) -> "Preconditions":
         """Reads the facts for all changes in one query, and whether the active role exists."""
         refs = {ref for change in changes for ref in _named(policy, root, change)} | ({as_role} if as_role else set())
-        row = load_query("preconditions").run(
+        row = cypher.load("preconditions").run(
             writing.ask,
             root=writing.root,
             refs=sorted(refs),
@@ -60,7 +60,7 @@ class Preconditions:
         for ref in [change.subject] if change.subject else []:
             self._require(ref)
         if change.kind == "add":
-            entry = self.policy.change_entry("add", change.object.type)
+            entry = self.policy.names.change("add", change.object.type)
             for key, ref in change.second_objects.items():
                 if entry is None or not entry.with_[key].new:
                     self._require(ref)

@@ -69,7 +69,10 @@ def grants(view: RootView, question: ListGrants, page: PageRequest) -> GrantPage
 
 
 def grant_page(view: RootView, ask: Ask, question: ListGrants, page: PageRequest) -> GrantPage:
-    """One page of grants, read by `ask`; the references of the question are canonical."""
+    """One page of grants, read by `ask`; the references of the question are canonical.
+
+    For a past state, `ask` is MemoryViews, which answers each query of this module by a method of the same name.
+    """
     on, to = question.on, question.to
     revision, entries, after = _read(
         view,

@@ -16,13 +16,12 @@ from grantpath.engine.facts.snapshot.snapshot_questions import SnapshotAnswer
 from grantpath.engine.inspection.root_view import Ask
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.errors import Unknown
-from grantpath.graph.language.near_names import nearest
+from grantpath.graph.language.near_names import SUGGEST_AMONG, nearest
 from grantpath.graph.language.reference import Reference, type_of
 from grantpath.graph.language.statement import parse_check, parse_question
 from grantpath.graph.messages import short
 
 Result = TypeVar("Result")
-SUGGEST_AMONG = 20_000  # with more names, finding the nearest one would take seconds
 
 
 class PastRoot:

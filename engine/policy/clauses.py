@@ -23,7 +23,8 @@ class Atom:
         return set(self.any) <= set(other.any) and set(other.none) <= set(self.none)
 
     def holds(self, true: Container[Fact]) -> bool:
-        """Whether the atom holds, given the set of true facts: the same rule as in the queries and in `spark_sync`."""
+        """Whether the atom holds, given the set of true facts: the same rule as in the queries and in
+        `facts/kernel`."""
         return any(fact in true for fact in self.any) and not any(fact in true for fact in self.none)
 
 

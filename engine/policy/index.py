@@ -12,9 +12,11 @@ from grantpath.graph.messages import short
 
 YamlPath = Sequence[str | int]
 ROLE = "Role"  # the label of every entity of the kind role; a membership in one is a HAS_ROLE relationship
-_OWN_LABELS = ["Entity", "Subject", "Securable", "Revision", "Writer", "Change", "Refusal", "Request"]
+_OF_ENTITIES = ["Entity", "Subject", "Securable"]
+_OF_THE_LOG = ["Revision", "Change", "Delta", "Refusal", "Request", "DroppedRoot"]
+_OF_WRITERS = ["Writer", "Gate", "Heartbeat", "LoadedBatch", "DoomedBatch", "LoadLane"]
 _RULE_LABELS = ["Policy", "Type", "Privilege", "Operation", "Clause", "Term", "Atom", "Fact", "Part"]
-OWN_LABELS = frozenset([*_OWN_LABELS, "LoadedBatch", "DoomedBatch", *(f"Rule{label}" for label in _RULE_LABELS)])
+OWN_LABELS = frozenset([*_OF_ENTITIES, *_OF_THE_LOG, *_OF_WRITERS, *(f"Rule{label}" for label in _RULE_LABELS)])
 
 
 class PolicyProblem(ValueError):

@@ -282,10 +282,6 @@ class Policy:
         return ref.text
 
     # ---- changes ---------------------------------------------------------------------------------------------
-    def change_entry(self, kind: str, type_: str) -> ConditionEntry | None:
-        """The rule for a change to an object of a type; None if the policy never allows the change."""
-        return self.names.change(kind, type_)
-
     def change(
         self, kind: str, type_: str, grantee: str | None, with_: frozenset[str], new_grantee: bool = False
     ) -> Clauses:

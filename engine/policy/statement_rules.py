@@ -69,7 +69,7 @@ class Rules:
     def resolve_guarded(self, statement: Statement) -> ResolvedStatement:
         """As `resolve`, for a change that must be authorized: all required second objects must be given."""
         change = self.resolve(statement, as_fact=False)
-        entry = self.policy.change_entry("add", change.object.type) if change.kind == "add" else None
+        entry = self.policy.names.change("add", change.object.type) if change.kind == "add" else None
         for key, second in entry.with_.items() if entry else ():
             if key not in change.second_objects and not second.optional:
                 raise Invalid(
@@ -128,7 +128,7 @@ class Rules:
                 f"{change.object}: {indefinite(change.object.type)} is protected and cannot be added; "
                 "create a root with --create"
             )
-        entry = self.policy.change_entry("add", change.object.type)
+        entry = self.policy.names.change("add", change.object.type)
         for key, second in change.second_objects.items():
             wanted = entry.with_.get(key) if entry else None
             if wanted is None:

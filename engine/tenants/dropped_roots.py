@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from grantpath import cypher
 from grantpath.engine.tenants import registry
 from grantpath.engine.tenants.stored_policy import kept_policy
 from grantpath.graph.errors import Unknown
-from grantpath.graph.guard.queries import load_query
 from grantpath.graph.guard.store import Store
 from grantpath.graph.messages import short
 
@@ -37,7 +37,7 @@ def drop(store: Store, tenant: str, by: str | None) -> None:
         if by is not None:
             model = kept_policy(store, tenant, kept)
             by = model.operator(by, model.root(tenant))
-        load_query("note_dropped_tenant").run(store.execute, root=tenant, by=by)
+        cypher.load("note_dropped_tenant").run(store.execute, root=tenant, by=by)
     registry.remove(store, tenant)
 
 
@@ -59,5 +59,5 @@ def unknown(store: Store, name: str) -> Unknown:
 
 def listed(store: Store) -> list[DroppedRoot]:
     """All dropped roots, oldest first, including those that were created again. Raises Unavailable."""
-    rows = load_query("dropped_tenants").run(store.read)
+    rows = cypher.load("dropped_tenants").run(store.read)
     return [DroppedRoot(**{**row, "at": datetime.fromisoformat(row["at"])}) for row in rows]

@@ -5,15 +5,15 @@ an earlier one. So a caller that lost its lock and continues late cannot damage 
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from grantpath import cypher
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.policy.rule_graph import rule_graph
 from grantpath.graph.errors import Inconsistent, Unavailable
-from grantpath.graph.guard.queries import load_query
 from grantpath.graph.guard.revision_marks import Marks
-from grantpath.graph.guard.transaction import Row
+from grantpath.graph.guard.transaction import AskByName, Row, query_by_name
 from grantpath.graph.guard.writer_lock import Held
 from grantpath.graph.language.reference import Reference, name_of, type_of
 
@@ -106,23 +106,20 @@ def renew_root(held: Held, marks: Marks, policy: Policy, root: Reference) -> Non
         raise Inconsistent(f"{held.root} was changed by another caller; try again")
 
 
-def _within(tx: "ManagedTransaction", held: Held) -> Callable[..., list[Row]]:
+def _within(tx: "ManagedTransaction", held: Held) -> AskByName:
     """Runs queries of cypher/ in a transaction."""
 
-    def send(text: str, given: dict[str, Any]) -> list[Row]:
-        return list(tx.run(text, given).data())
+    def send(text: str, given: Mapping[str, Any]) -> list[Row]:
+        return list(tx.run(text, dict(given)).data())
 
-    def ask(query: str, **parameters: Any) -> list[Row]:
-        return load_query(query).run(send, root=held.root, **parameters)
-
-    return ask
+    return query_by_name(send, held.root)
 
 
 def _stored(policy: Policy) -> dict[str, str]:
     return {"policy": policy.name, "digest": policy.digest, "source": policy.source}
 
 
-def _write_policy_graph(ask: Callable[..., list[Row]], policy: Policy) -> bool:
+def _write_policy_graph(ask: AskByName, policy: Policy) -> bool:
     return bool(ask("write_policy_graph", digest=policy.digest, graph=rule_graph(policy)))
 
 
@@ -133,7 +130,7 @@ def claim(held: Held) -> bool:
 
 def _ask(held: Held, query: str, **parameters: Any) -> list[Row]:
     """Runs a query of cypher/ in a transaction of the lock holder."""
-    return load_query(query).run(held.execute, root=held.root, **parameters)
+    return cypher.load(query).run(held.execute, root=held.root, **parameters)
 
 
 def end_root(held: Held, marks: Marks) -> None:

@@ -7,6 +7,7 @@ from functools import partial, wraps
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from grantpath import cypher
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.tenants import one_revision, registry
 from grantpath.engine.tenants.asked import with_question
@@ -14,7 +15,6 @@ from grantpath.engine.tenants.one_revision import GuardedAsk
 from grantpath.engine.tenants.opening import other_policy
 from grantpath.engine.tenants.stored_policy import kept_policy
 from grantpath.graph.errors import GrantpathError, Inconsistent, Invalid
-from grantpath.graph.guard.queries import load_query
 from grantpath.graph.guard.store import Store
 from grantpath.graph.language.inputs import need_number
 from grantpath.graph.language.reference import Reference, written
@@ -145,7 +145,7 @@ class OpenTenant:
         if at_least is not None:
             need_number("at_least", at_least)
         read = partial(self.store.read_guarded, at_least=at_least)
-        row = load_query(query).run(read, root=self.tenant, **parameters)
+        row = cypher.load(query).run(read, root=self.tenant, **parameters)
         if row.get("policy", self.policy.digest) != self.policy.digest:
             raise other_policy(self.tenant)
         return row

@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from grantpath import cypher
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.policy.rule_graph import EDGES, NODES, rule_graph
 from grantpath.engine.tenants import registry
 from grantpath.graph.errors import Inconsistent
-from grantpath.graph.guard.queries import load_query
 from grantpath.graph.guard.store import Store
 from grantpath.graph.messages import short
 
@@ -38,7 +38,7 @@ def write(store: Store, tenant: str, policy: Policy) -> tuple[int, int]:
     Raises Inconsistent if the root was given another policy or was dropped meanwhile; Unavailable.
     """
     registry.create_schema(store)  # an older version made no index for these nodes
-    query = load_query("write_policy_graph")
+    query = cypher.load("write_policy_graph")
     rows = query.run(store.execute, root=tenant, digest=policy.digest, graph=rule_graph(policy))
     if not rows:
         raise Inconsistent(f"{tenant} was given another policy or dropped meanwhile; run it again")
@@ -50,7 +50,7 @@ def differences(store: Store, tenant: str, policy: Policy) -> list[str]:
 
     Raises Unavailable.
     """
-    [row] = load_query("read_policy_graph").run(store.read, root=tenant)
+    [row] = cypher.load("read_policy_graph").run(store.read, root=tenant)
     graph = rule_graph(policy)
     return sorted([*_of_nodes(_nodes(graph), row["nodes"]), *_of_edges(_edges(graph), row["edges"])])
 

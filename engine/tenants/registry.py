@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from grantpath import cypher
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.tenants.lifecycle import claim, end_root, make_root, renew_root, sweep_root
 from grantpath.graph.client.driver import code_of
 from grantpath.graph.errors import GrantpathError, InvalidReference, Unavailable, Unknown
-from grantpath.graph.guard.queries import load_query, schema_statements
 from grantpath.graph.guard.store import Store
 from grantpath.graph.guard.transaction import Row
 from grantpath.graph.guard.writer_lock import Held
@@ -58,7 +58,7 @@ class Reads(Protocol):
 
 def find(store: Store, tenant: str) -> dict[str, str] | None:
     """The stored policy of a tenant, and the load or upgrade in progress; None if the tenant does not exist."""
-    rows = load_query("tenant_policy").run(store.read, root=tenant)
+    rows = cypher.load("tenant_policy").run(store.read, root=tenant)
     return dict(rows[0]) if rows else None
 
 
@@ -106,11 +106,11 @@ def _sized(store: Store, row: Row) -> Root:
 
 def sizes(store: Store, tenant: str) -> dict[str, int]:
     """The number of entities and edges of a tenant. Reads all of it, without a time limit. Raises Unavailable."""
-    return dict(next(iter(load_query("tenant_sizes").run(store.read_all, root=tenant))))
+    return dict(next(iter(cypher.load("tenant_sizes").run(store.read_all, root=tenant))))
 
 
 def _all(store: Store) -> list[Row]:
-    return load_query("list_tenants").run(store.read)
+    return cypher.load("list_tenants").run(store.read)
 
 
 def _is_name(tenant: str) -> bool:
@@ -124,7 +124,7 @@ def _is_name(tenant: str) -> bool:
 
 def create_schema(store: Store) -> None:
     """Creates the constraints and indexes that do not exist yet. Raises Unavailable."""
-    for statement in schema_statements():
+    for statement in cypher.statements("schema"):
         try:
             store.execute(statement)
         except Unavailable as error:
@@ -206,7 +206,7 @@ def _remove(held: Held) -> None:
 
 def exists(store: Reads, tenant: str, ref: str) -> bool:
     """Does the entity exist?"""
-    return bool(load_query("entity_exists").run(store.read, root=tenant, ref=ref))
+    return bool(cypher.load("entity_exists").run(store.read, root=tenant, ref=ref))
 
 
 def absent(store: Reads, tenant: str, root: Reference, ref: str) -> Unknown:
@@ -225,7 +225,7 @@ def suggesting(error: Unknown, store: Store, tenant: str, policy: Policy) -> Unk
 
 def near(store: Store, tenant: str, policy: Policy, ref: str) -> str:
     """` (did you mean X?)` with existing names of the same type; empty if `ref` exists or the lookup fails."""
-    query, type_ = load_query("similar_names"), type_of(ref)
+    query, type_ = cypher.load("similar_names"), type_of(ref)
     if len(ref) > MAX_NAME:
         return ""
     try:
@@ -241,7 +241,7 @@ def with_prefix(store: Store, tenant: str, prefix: str, limit: int) -> list[str]
 
     Raises Unavailable.
     """
-    query = load_query("similar_names")
+    query = cypher.load("similar_names")
     [row] = query.run(store.read, root=tenant, type=type_of(prefix), ref=prefix, limit=limit)
     return sorted(ref for ref in row["known"] if ref.startswith(prefix))
 

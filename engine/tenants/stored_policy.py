@@ -3,10 +3,10 @@
 import hashlib
 from collections.abc import Mapping
 
+from grantpath import cypher
 from grantpath.engine.policy import policy as policies
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.errors import InvalidPolicy
-from grantpath.graph.guard.queries import load_query
 from grantpath.graph.guard.store import Store
 
 SHORT = 16  # characters of the digests that older versions of grantpath wrote
@@ -19,7 +19,7 @@ def kept_policy(store: Store, tenant: str, kept: Mapping[str, str]) -> Policy:
     """
     digest = hashlib.sha256(kept["source"].encode()).hexdigest()
     if kept["digest"] == digest[:SHORT]:
-        load_query("set_policy_digest").run(store.execute, root=tenant, short=kept["digest"], digest=digest)
+        cypher.load("set_policy_digest").run(store.execute, root=tenant, short=kept["digest"], digest=digest)
     elif kept["digest"] != digest:
         raise InvalidPolicy(
             f"the stored policy of {tenant} does not match its digest: its source was altered; "

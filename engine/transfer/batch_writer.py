@@ -7,8 +7,8 @@ from contextvars import copy_context
 from types import TracebackType
 from typing import Any
 
+from grantpath import cypher
 from grantpath.graph.guard.bulk_write import LANES, Bulk
-from grantpath.graph.guard.queries import load_query
 
 Row = Mapping[str, Any]
 UNDER_WAY = 2 * LANES  # the server executes one batch in each lane, and receives the next one meanwhile
@@ -42,7 +42,7 @@ class BatchWriter:
         """
         if len(self._under_way) == UNDER_WAY:
             self._take_oldest()
-        write, given = load_query(query).run, {**self._bulk.next_batch(), **parameters}
+        write, given = cypher.load(query).run, {**self._bulk.next_batch(), **parameters}
         future = self._threads.submit(copy_context().run, lambda: write(self._bulk.write, **given))
         self._under_way.append((future, count, then))
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
+from grantpath import cypher
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.tenants.one_revision import GuardedAsk
 from grantpath.engine.tenants.open_tenant import OpenTenant
@@ -25,7 +26,6 @@ from grantpath.engine.transfer.table_formats import Format
 from grantpath.engine.transfer.tables import TABLES
 from grantpath.graph.client import telemetry
 from grantpath.graph.errors import InvalidInput
-from grantpath.graph.guard.queries import load_query
 from grantpath.graph.guard.store import Store
 from grantpath.graph.guard.transaction import Row
 from grantpath.graph.language.reference import Reference, type_of
@@ -137,7 +137,7 @@ def _write(
 
 def streaming(store: Store, tenant: str) -> Stream:
     """A function that streams the rows of a query about one root, by the query's name."""
-    return lambda query: load_query(query).run(store.read_all, root=tenant)
+    return lambda query: cypher.load(query).run(store.read_all, root=tenant)
 
 
 def tables_of(ask: Stream, policy: Policy, root: Reference) -> dict[str, list[tuple[str, ...]]]:

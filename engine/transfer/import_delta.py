@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from grantpath import cypher
 from grantpath.engine.change.change_step import Kept
 from grantpath.engine.change.deltas import Delta
 from grantpath.engine.policy.policy import Policy
@@ -18,7 +19,6 @@ from grantpath.engine.transfer.reference_numbers import ABSENT
 from grantpath.engine.transfer.rows import Edges, Links, Listed, ResolvedRows
 from grantpath.engine.transfer.tables import SHOWN, Ints, Problems, Table
 from grantpath.graph.distinct_numbers import distinct
-from grantpath.graph.guard.queries import load_query
 from grantpath.graph.guard.store import Store
 from grantpath.graph.guard.transaction import Row
 from grantpath.graph.language.near_names import CANDIDATES, nearest
@@ -53,7 +53,7 @@ class DeltaBuilder:
 
     # ---- reading -----------------------------------------------------------------------------------------------
     def _ask(self, query: str, **parameters: Any) -> list[Row]:
-        loaded = load_query(query)
+        loaded = cypher.load(query)
         return self._store.transaction(lambda tx: [dict(record) for record in loaded.run(tx.run, **parameters)])
 
     def _read_known(self) -> Iterator[tuple[int, int, bool]]:

@@ -29,8 +29,7 @@ from grantpath.engine.transfer.tables import Problems, Table
 from grantpath.graph.client import telemetry
 from grantpath.graph.errors import Inconsistent
 from grantpath.graph.guard.bulk_write import Bulk, bulk_write
-from grantpath.graph.guard.queries import query_by_name
-from grantpath.graph.guard.transaction import Send
+from grantpath.graph.guard.transaction import Send, query_by_name
 from grantpath.graph.messages import short
 from grantpath.graph.progress import ReportCount
 

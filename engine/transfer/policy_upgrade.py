@@ -14,8 +14,7 @@ from grantpath.engine.transfer.upgrade_facts import UpgradeFacts
 from grantpath.graph.client import telemetry
 from grantpath.graph.errors import Invalid
 from grantpath.graph.guard.bulk_write import bulk_write
-from grantpath.graph.guard.queries import query_by_name
-from grantpath.graph.guard.transaction import Send
+from grantpath.graph.guard.transaction import Send, query_by_name
 from grantpath.graph.messages import indefinite
 from grantpath.graph.progress import ReportCount
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from grantpath import cypher
 from grantpath.engine.tenants import registry
 from grantpath.engine.tenants.open_tenant import OpenTenant
 from grantpath.engine.transfer.dump_files import from_json
@@ -13,7 +14,6 @@ from grantpath.engine.transfer.dump_meta import NOTES, DumpMeta, entries
 from grantpath.engine.transfer.tables import Column, Table
 from grantpath.graph.errors import GrantpathError, InvalidInput
 from grantpath.graph.guard.bulk_write import Bulk
-from grantpath.graph.guard.queries import load_query
 from grantpath.graph.guard.transaction import Row, Send
 
 BATCH = 5_000
@@ -70,7 +70,7 @@ class Restore:
     def write(self, bulk: Bulk) -> Iterator[tuple[int, int]]:
         """Writes the entries batch by batch, still invisible; yields the number written and the total. Raises
         InvalidInput."""
-        query, done = load_query("restore_log"), 0
+        query, done = cypher.load("restore_log"), 0
         for name in NOTES:
             for part in self._parts(name):
                 lists = {each: part if each == name else [] for each in NOTES}
@@ -96,7 +96,7 @@ class Restore:
     def last(self, ask: Send, _: int) -> None:
         """To be called in the last transaction: sets the revision and the chain of the dump."""
         continued = {"revision": self.revision, "chain": self._meta.chain}
-        load_query("restore_revision").run(ask, root=self._target.tenant, **continued)
+        cypher.load("restore_revision").run(ask, root=self._target.tenant, **continued)
 
     def finish(self, bulk: Bulk) -> None:
         """Makes the restored root visible. Raises Inconsistent or Unavailable if that failed."""
@@ -109,7 +109,7 @@ class Restore:
             raise
 
     def _read(self, query: str, **parameters: Any) -> Row:
-        return load_query(query).run(self._target.store.read, root=self._target.tenant, **parameters)[0]
+        return cypher.load(query).run(self._target.store.read, root=self._target.tenant, **parameters)[0]
 
 
 def renamed(tables: dict[str, Table], old: str, new: str) -> dict[str, Table]:

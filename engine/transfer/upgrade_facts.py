@@ -11,9 +11,8 @@ from grantpath.engine.tenants.lifecycle import builtins
 from grantpath.engine.transfer.exporter import streaming, tables_of
 from grantpath.engine.transfer.tables import SAY
 from grantpath.graph.errors import GrantpathError, Invalid
-from grantpath.graph.guard.queries import query_by_name
 from grantpath.graph.guard.store import Store
-from grantpath.graph.guard.transaction import AskByName
+from grantpath.graph.guard.transaction import AskByName, query_by_name
 from grantpath.graph.language.reference import Reference, type_of
 from grantpath.graph.language.statement import Statement, parse_statement
 from grantpath.graph.messages import indefinite

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
+from grantpath import cypher
 from grantpath.graph.client import telemetry
 
 if TYPE_CHECKING:
@@ -17,6 +18,15 @@ AskByName = Callable[..., list[Row]]  # takes the name of a query of cypher/ and
 def row_of(record: "neo4j.Record") -> Row:
     """A row of an answer, with nodes and paths as the driver returns them. `dict(record)` takes four times as long."""
     return dict(zip(record.keys(), record, strict=True))
+
+
+def query_by_name(ask: Send, root: str) -> AskByName:
+    """A function that runs a query of cypher/ about `root`, by the query's name."""
+
+    def named(query: str, **parameters: Any) -> list[Row]:
+        return cypher.load(query).run(ask, root=root, **parameters)
+
+    return named
 
 
 class QueryRunner(Protocol):

@@ -9,6 +9,7 @@ from grantpath.graph.messages import did_you_mean
 
 MAX_NAME = 100  # characters: longer input is never a typo, and slow to compare
 CANDIDATES = 50
+SUGGEST_AMONG = 20_000  # names in memory: finding the nearest one of more would take seconds
 COMPARED = 10  # candidates that are compared letter by letter
 SHOWN = 3
 CLOSE = 0.6  # the least similarity of each part of a name

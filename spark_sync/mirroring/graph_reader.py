@@ -12,8 +12,8 @@ from grantpath.graph.client import telemetry
 from grantpath.graph.client.connection import Connection
 from grantpath.graph.errors import Unknown
 from grantpath.graph.files.remote_path import AnyPath, path_at
-from grantpath.graph.guard.queries import query_by_name
 from grantpath.graph.guard.store import Store
+from grantpath.graph.guard.transaction import query_by_name
 from grantpath.graph.progress import ReportLine
 from grantpath.spark_sync.mirroring.graph_rows import Graph, guarded_ask, read_graph
 from grantpath.spark_sync.mirroring.parallel_mirror import mirror_in_tasks

@@ -10,11 +10,10 @@ from grantpath.engine.facts.set.graph_ranges import HIGHEST, LOWEST
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.tenants.one_revision import GuardedAsk
 from grantpath.engine.tenants.tenant_state import Entity
-from grantpath.graph.guard.queries import query_by_name
 from grantpath.graph.guard.store import Store
+from grantpath.graph.guard.transaction import query_by_name
 from grantpath.graph.language.reference import parse
 
-MEMBERSHIPS = ("MEMBER_OF", "HAS_ROLE")
 # One row is an entity (ref, word: its type, key, exists, builtin), a membership (ref, word: its kind, other) or a fact
 # (ref: the principal, word, other: the object). A row of `range` describes how a range was read (exists: whether the
 # root and its policy were the wanted ones); see parallel_reader.py.

@@ -1,1 +1,1 @@
-"""The tables of a snapshot for others: views, Delta, Iceberg, a data source of Spark."""
+"""The tables of a snapshot for others: views, Delta, Iceberg."""

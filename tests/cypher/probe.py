@@ -9,7 +9,6 @@ import pytest
 from neo4j.exceptions import Neo4jError
 
 from grantpath import cypher
-from grantpath.graph.guard import queries
 
 UNPLANNED = ("Neo.ClientError.Statement.SyntaxError", "Neo.ClientError.Statement.SemanticError")
 
@@ -65,10 +64,5 @@ def replaced(name: str, text: str) -> Iterator[None]:
     load = cypher.load
     query = replace(load(name), text=text)
     with pytest.MonkeyPatch.context() as patch:
-        for where in (cypher, queries):
-            patch.setattr(where, "load", lambda wanted: query if wanted == name else load(wanted))
-        queries.load_query.cache_clear()
-        try:
-            yield
-        finally:
-            queries.load_query.cache_clear()
+        patch.setattr(cypher, "load", lambda wanted: query if wanted == name else load(wanted))
+        yield

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from grantpath import cypher
+from grantpath.engine.policy.index import OWN_LABELS, ROLE
 
 from .test_query_files import header
 
@@ -23,6 +24,16 @@ RULE = "any(fact IN atom.any WHERE fact IN facts) AND none(fact IN atom.none WHE
 def body(name: str) -> list[str]:
     """The lines behind the header."""
     return cypher.load(name).text.splitlines()[len(header(name).splitlines()) :]
+
+
+LABEL = re.compile(r"\(\w*:([A-Z]\w*[a-z]\w*)")
+
+
+def test_no_type_of_a_policy_can_have_a_label_that_the_queries_use() -> None:
+    """A type `gate` would get the label of a lock, of which each root has one. `Role` is that of a kind of types."""
+    used = {label for name in cypher.names() for label in LABEL.findall(cypher.load(name).text)}
+    assert used - {ROLE} <= OWN_LABELS
+    assert {"Entity", "Gate", "Heartbeat", "RulePart"} <= used
 
 
 def comments(name: str) -> list[str]:

@@ -9,13 +9,13 @@ import pytest
 from jsonschema import Draft202012Validator, validate
 
 from grantpath.engine import Authorizer, GrantpathError, GraphPath
-from grantpath.engine.answer_schemas import schemas, write_schemas
 from grantpath.graph.errors import CODES
 
 from ..conftest import Tenants
+from .answer_schemas import schemas, write_schemas
 
 PAGES = Path(__file__).parents[2] / "docs" / "reference"
-WRITE = "write them with: python -c \"from pathlib import Path; from grantpath.engine import answer_schemas as s; s.write_schemas(Path('docs/reference/schemas'))\""  # noqa: E501
+WRITE = "write them with: python -m tests.docs.answer_schemas"
 
 
 def page() -> str:

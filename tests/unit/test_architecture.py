@@ -116,7 +116,7 @@ def test_no_cypher_in_python(path: Path) -> None:
 def is_loaded_query(node: ast.AST, loaded: set[str]) -> bool:
     if isinstance(node, ast.Name):
         return node.id in loaded
-    return isinstance(node, ast.Call) and ast.unparse(node.func) in ("cypher.load", "load_query")
+    return isinstance(node, ast.Call) and ast.unparse(node.func) == "cypher.load"
 
 
 @pytest.mark.parametrize("path", [path for path in FILES if package_of(path) != "cypher"], ids=name_of)

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from grantpath import cypher
 from grantpath.engine.facts.set.fact_version import FactOrigin, FactVersion
 from grantpath.engine.tenants.root_name import all_as_named_now
-from grantpath.graph.guard.queries import load_query
 from grantpath.graph.guard.store import Store
 from grantpath.graph.language.reference import Reference
 
@@ -95,7 +95,7 @@ class RootLog:
         If possible, `meanwhile` is called while the server works.
         """
         read = partial(self._store.read_values, meanwhile=meanwhile)
-        rows = load_query("replica_proof").run(read, root=self.tenant, after=after, limit=limit)
+        rows = cypher.load("replica_proof").run(read, root=self.tenant, after=after, limit=limit)
         if not rows:
             return None
         [row] = rows
@@ -124,7 +124,7 @@ class RootLog:
     def _with_parts(self, entry: Mapping[str, Any]) -> Mapping[str, Any]:
         delta: dict[str, list[str]] = {"added": [], "removed": []}
         for part in range(entry["parts"]):
-            rows = load_query("delta_part").run(self._store.read, root=self.tenant, at=entry["revision"], part=part)
+            rows = cypher.load("delta_part").run(self._store.read, root=self.tenant, at=entry["revision"], part=part)
             content = rows[0]["content"] if rows else None
             if content is None:
                 return {**entry, "facts": None}  # pruned in the meantime

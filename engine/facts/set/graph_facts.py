@@ -3,11 +3,11 @@
 from collections import defaultdict
 from collections.abc import Iterable
 
+from grantpath import cypher
 from grantpath.engine.facts.set.fact_builder import FactVersionBuilder
 from grantpath.engine.facts.set.fact_version import FactOrigin, FactVersion
 from grantpath.engine.facts.set.graph_ranges import ranges
 from grantpath.engine.policy.policy import Policy
-from grantpath.graph.guard.queries import load_query
 from grantpath.graph.guard.store import Store
 from grantpath.graph.guard.transaction import Row
 
@@ -25,7 +25,7 @@ def read_facts(
     number = builder.number
 
     def rows(query: str, part: tuple[str, str]) -> Iterable[Row]:
-        return load_query(query).run(store.read_all, root=tenant, low=part[0], high=part[1])
+        return cypher.load(query).run(store.read_all, root=tenant, low=part[0], high=part[1])
 
     for part in parts:
         for row in rows("mirror_entities", part):

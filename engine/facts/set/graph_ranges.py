@@ -2,8 +2,8 @@
 
 from itertools import pairwise
 
-from grantpath.graph.guard.queries import query_by_name
 from grantpath.graph.guard.store import Store
+from grantpath.graph.guard.transaction import query_by_name
 
 LOWEST, HIGHEST = "", "~"  # all references are between these, because the name of a type begins with a letter
 RANGE_ROWS = 40_000  # entities in a range

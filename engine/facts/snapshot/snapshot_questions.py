@@ -20,11 +20,10 @@ from grantpath.engine.policy.policy import Policy
 from grantpath.graph.distinct_numbers import distinct
 from grantpath.graph.errors import Inconsistent, InvalidInput, Unknown
 from grantpath.graph.files.remote_path import AnyPath
-from grantpath.graph.language.near_names import nearest
+from grantpath.graph.language.near_names import SUGGEST_AMONG, nearest
 from grantpath.graph.language.reference import Reference
 from grantpath.graph.language.statement import Check, Which, Who, parse_check, parse_question
 
-SUGGEST_AMONG = 20_000  # with more names, finding the nearest one would take seconds
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Generates the JSON schemas of the answers, which are stored in docs/reference/schemas."""
+"""Generates the JSON schemas of the answers in docs/reference/schemas. Run it as a module to update them."""
 
 import json
 from pathlib import Path
@@ -17,6 +17,7 @@ from grantpath.engine.inspection.models import Abilities, EntityPage, EntityView
 from grantpath.engine.past.since import Since
 from grantpath.graph.errors import CODES
 
+FOLDER = Path(__file__).parents[2] / "docs" / "reference" / "schemas"
 MODELS: tuple[type[BaseModel], ...] = (
     Abilities,
     Change,
@@ -68,3 +69,7 @@ def write_schemas(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, schema in schemas().items():
         (folder / f"{name}.json").write_text(json.dumps(schema, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write_schemas(FOLDER)
