@@ -20,7 +20,7 @@ from grantpath.engine.transfer.tables import TABLES, Problems, Table
 from ...support.table_files import ESTATE, WRITERS, write
 
 GRANTS = [list(row) for row in ESTATE["grants"]]
-PAGE = Path(__file__).parents[3] / "docs" / "bulk.md"
+PAGE = Path(__file__).parents[3] / "docs" / "load.md"
 
 
 def pack(file: Path) -> None:
