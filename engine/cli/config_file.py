@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from grantpath.engine.cli.settings import CONFIG, LOGIN, PROFILE, VARIABLES
 from grantpath.graph.client.address import need_address
@@ -42,36 +42,19 @@ Address = Annotated[Text, _checked(need_address)]
 Seconds = Annotated[float, _checked(lambda value: need_seconds("timeout", value))]
 
 
-class Profile(BaseModel):
-    """The settings of one table."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    uri: Address | None = None
-    user: Text | None = None
-    password_file: Text | None = None
-    database: Text | None = None
-    ca: Text | None = None
-    root: Text | None = None
-    policy: Text | None = None
-    timeout: Seconds | None = None
-    embedded: Text | None = None
-    neo4j: Text | None = None
-    home: Text | None = None
-    heap: Text | None = None
-    pagecache: Text | None = None
-    cache: Text | None = None
-    maven: Text | None = None
-    spark_memory: Text | None = None
+TYPES: dict[str, Any] = {"uri": Address, "timeout": Seconds}  # of the values of keys that are not any text
+FIELDS: dict[str, Any] = {key: (TYPES.get(key, Text) | None, None) for key in VARIABLES}
+STRICT = ConfigDict(extra="forbid", strict=True)
+Profile = create_model("Profile", __config__=STRICT, __doc__="The settings of one table.", **FIELDS)
 
 
 class ConfigFile(BaseModel):
     """The tables of a file."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = STRICT
 
-    default: Profile = Profile()
-    profile: dict[str, Profile] = {}
+    default: Profile = Profile()  # type: ignore[valid-type]
+    profile: dict[str, Profile] = {}  # type: ignore[valid-type]
 
 
 def read_config(file: Path) -> ConfigFile:
@@ -116,7 +99,7 @@ def table(config: ConfigFile, file: Path, name: str | None) -> dict[str, tuple[s
     return found | own
 
 
-def _values(profile: Profile, file: Path, name: str) -> dict[str, tuple[str, str]]:
+def _values(profile: BaseModel, file: Path, name: str) -> dict[str, tuple[str, str]]:
     given = profile.model_dump(exclude_none=True)
     return {key: (_text(key, value, file), name) for key, value in given.items()}
 

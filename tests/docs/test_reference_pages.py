@@ -133,7 +133,7 @@ def test_the_configuration_file_of_the_page_is_valid(tmp_path: Path) -> None:
     [example] = re.findall(r"```toml [^\n]*\n(.*?)```", page("configuration.md"), re.DOTALL)
     (tmp_path / "config.toml").write_text(example, encoding="utf-8")
     found = read_config(tmp_path / "config.toml")
-    assert found.default.root and set(found.profile) == {"production", "laptop"}
+    assert found.model_dump()["default"]["root"] and set(found.profile) == {"production", "laptop"}
 
 
 def test_commands_that_end_with_1_are_in_the_table_of_exit_codes() -> None:

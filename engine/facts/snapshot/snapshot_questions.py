@@ -25,7 +25,6 @@ from grantpath.graph.language.reference import Reference
 from grantpath.graph.language.statement import Check, Which, Who, parse_check, parse_question
 
 
-
 @dataclass(frozen=True)
 class SnapshotAnswer:
     """The answer at one revision: a complete list of references in byte order, or true or false for a check."""
