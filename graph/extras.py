@@ -18,14 +18,17 @@ def is_installed(extra: str) -> bool:
     return not _missing(extra)
 
 
-def need_extra(extra: str, what: str) -> None:
-    """Raises ModuleNotFoundError if a package of the extra is missing; the text says how to install the extra."""
-    if missing := _missing(extra):
+def need_extra(extra: str, what: str, *more: str) -> None:
+    """Raises ModuleNotFoundError if a package of the extra is missing; the text says how to install the extra.
+
+    `more`: packages of the extra that only this part of it needs.
+    """
+    if missing := _missing(extra, *more):
         raise ModuleNotFoundError(
             f"{what} needs the extra `{extra}` ({', '.join(missing)} missing): pip install 'grantpath[{extra}]'",
             name=missing[0],
         )
 
 
-def _missing(extra: str) -> list[str]:
-    return [package for package in NEEDED[extra] if find_spec(package) is None]
+def _missing(extra: str, *more: str) -> list[str]:
+    return [package for package in (*NEEDED[extra], *more) if find_spec(package) is None]

@@ -1,1 +1,5 @@
-"""The HTML report about a snapshot. Start at `report_page.py`."""
+"""The HTML report about a snapshot. Start at `report_page.py`; the page is in `templates/`."""
+
+from grantpath.graph.extras import need_extra
+
+need_extra("spark", "the report", "jinja2")

@@ -1,17 +1,18 @@
 """The figures of a report: exposure by level and by container, the reach of users, and the top of each list."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from grantpath.engine.facts.kernel.intervals import Ints
 from grantpath.spark_sync.bulk.bulk_questions import listed_objects
 from grantpath.spark_sync.bulk.condition_answers import ConditionAnswers
+from grantpath.spark_sync.reporting.scales import step
 from grantpath.spark_sync.session.snapshot import Snapshot
 
 FOCUS = 4  # the number of conditions with columns and plots of their own
-BARS = 12  # the most bars of a histogram
-BASES = (2, 4, 10, 100, 1000)  # the factors by which bars can grow in width; the first that needs at most BARS is used
+BARS = 10  # the most bars of a histogram, without the one for 0 objects
 
 
 @dataclass(frozen=True)
@@ -42,11 +43,18 @@ class ConditionFigures:
 
 @dataclass(frozen=True)
 class Histogram:
-    """The number of users by the number of objects: bar i counts those with low[i] to high[i] objects."""
+    """The number of users by the number of objects: bar i counts those with low[i] to high[i] objects.
+
+    Bar 0 counts the users without an object. All others are equally wide.
+    """
 
     low: list[int]
     high: list[int]
     users: list[int]
+    width: int
+    half: int  # at least half of the users have at most this many objects
+    nine_tenths: int
+    most: int
 
 
 class Figures:
@@ -109,6 +117,11 @@ class Figures:
         exposure = self._exposure(self._types[at], [at])
         return ConditionFigures(exposure, int((reach > 0).sum()), int(reach.max(initial=0)))
 
+    def most_used(self, type_: str) -> int:
+        """The condition of a type with the most pairs. The type must have bulk answers."""
+        own = [at for at, each in enumerate(self._types) if each == type_]
+        return max(own, key=lambda at: int(self.answers.exposed_users[self.answers.exposure_of(at)].sum()))
+
     def containers(self, types: list[str]) -> Ints:
         """The positions of the existing entities of these types directly below the root."""
         chosen = (self.numbering.parent == 0) & self.numbering.exists
@@ -117,7 +130,7 @@ class Figures:
     def by_container(self, containers: Ints) -> "ContainerFigures":
         """The exposure of all objects in each container, itself included, in columns."""
         exposed = self.answers.exposed
-        inside = self._inside(containers, exposed)
+        inside = self.inside(containers, exposed)
         mine = inside >= 0
         size = len(containers)
         users, at = self.answers.exposed_users[mine], inside[mine]
@@ -125,17 +138,13 @@ class Figures:
         most = np.zeros(size, np.int64)
         np.maximum.at(most, at, users)
         opened = np.unique(exposed[mine])
-        objects, possible = np.zeros(size, np.int64), np.zeros(size, np.int64)
+        objects = np.zeros(size, np.int64)
         for type_ in set(self._types):
-            here = self._per_container(containers, self.listed[type_])
-            objects += here
-            possible += here * self.user_count * self._types.count(type_)
+            objects += self.per_container(containers, self.listed[type_])
         means = [self._mean(containers, inside, at) for at in self.focus]
-        return ContainerFigures(
-            containers, objects, self._per_container(containers, opened), pairs, possible, most, means
-        )
+        return ContainerFigures(containers, objects, self.per_container(containers, opened), pairs, most, means)
 
-    def _inside(self, containers: Ints, positions: Ints) -> Ints:
+    def inside(self, containers: Ints, positions: Ints) -> Ints:
         """For each position, the index of its container; -1 if it is in none of them."""
         if not len(containers):
             return np.full(len(positions), -1, np.int64)
@@ -143,14 +152,15 @@ class Figures:
         inside: Ints = np.where((at >= 0) & (positions <= self.numbering.last[containers][at]), at, -1)
         return inside
 
-    def _per_container(self, containers: Ints, positions: Ints) -> Ints:
-        inside = self._inside(containers, positions)
+    def per_container(self, containers: Ints, positions: Ints) -> Ints:
+        """By container: how many of these positions are in it."""
+        inside = self.inside(containers, positions)
         counts: Ints = np.bincount(inside[inside >= 0], minlength=len(containers)).astype(np.int64)
         return counts
 
     def _mean(self, containers: Ints, inside: Ints, condition: int) -> list[float | None]:
         """By container: the mean number of users of an object under the condition; None without such objects."""
-        objects = self._per_container(containers, self.listed[self._types[condition]])
+        objects = self.per_container(containers, self.listed[self._types[condition]])
         rows = self.answers.exposure_of(condition)
         mine = inside[rows] >= 0
         pairs = np.bincount(inside[rows][mine], self.answers.exposed_users[rows][mine], len(containers))
@@ -165,24 +175,33 @@ class Figures:
         return objects[self.answers.users]
 
     def histogram(self, condition: int) -> Histogram:
-        """The distribution of reach. The first bar is for 0 objects; the lower bounds of the others grow by a constant
-        factor."""
-        reach, size = self._reach(condition), self.answers.conditions[condition].objects
-        for base in BASES:
-            edges = [0, 1]
-            while edges[-1] <= size:
-                edges.append(edges[-1] * base)
-            if len(edges) - 1 <= BARS:
-                break
-        users = np.histogram(reach, [*edges[:-1], max(edges[-1], int(reach.max(initial=0)) + 1)])[0]
-        return Histogram(edges[:-1], [min(edge - 1, size) for edge in edges[1:]], users.tolist())
+        """The distribution of reach."""
+        reach = np.sort(self._reach(condition))
+        most = int(reach.max(initial=0))
+        width = step(most, BARS)
+        bar = -(-reach // width)  # rounded up: bar 1 has 1 to `width` objects
+        users = np.bincount(bar, minlength=2).tolist()
+        high = [width * at for at in range(len(users))]
+        low = [0, *(each + 1 for each in high[:-1])]
+        half, nine_tenths = (int(reach[-(-len(reach) * n // 10) - 1]) if len(reach) else 0 for n in (5, 9))
+        return Histogram(low, high, users, width, half, nine_tenths, most)
 
-    def widest(self, top: int) -> tuple[Ints, Ints, list[Ints]]:
-        """The users with the most objects, summed over all conditions: positions, sums, and objects by focus."""
+    @cached_property
+    def _total(self) -> Ints:
+        """By position of a user: the number of objects, summed over all conditions."""
         total = np.full(self._size, int(self.answers.common.sum()), np.int64)
         more = self.answers.reach_objects - self.answers.common[self.answers.reach_condition]
         np.add.at(total, self.answers.reach_subject, more)
-        users = np.flatnonzero(self.answers.users)
+        return total
+
+    @property
+    def users_without_access(self) -> int:
+        """The number of users that can use no name on any object."""
+        return int((self._total[self.answers.users] == 0).sum())
+
+    def widest(self, top: int) -> tuple[Ints, Ints, list[Ints]]:
+        """The users with the most objects, summed over all conditions: positions, sums, and objects by focus."""
+        total, users = self._total, np.flatnonzero(self.answers.users)
         chosen = users[np.lexsort((users, -total[users]))][:top]
         rank = np.searchsorted(users, chosen)
         return chosen, total[chosen], [self._reach(at)[rank] for at in self.focus]
@@ -205,6 +224,20 @@ class Figures:
         """The number of objects on which at least one user can use a name."""
         return int((self._best >= 0).sum())
 
+    def most_users(self, positions: Ints) -> Ints:
+        """For each position: the most users that the object has under one condition."""
+        best: Ints = np.maximum(self._best[positions], 0) // max(len(self._types), 1)
+        return best
+
+    def most_exposed_of(self, condition: int) -> tuple[int, int] | None:
+        """The object with the most users under a condition, and their number; None if no user has any."""
+        rows = self.answers.exposure_of(condition)
+        users = self.answers.exposed_users[rows]
+        if not users.any():
+            return None
+        at = int(users.argmax())
+        return int(self.answers.exposed[rows][at]), int(users[at])
+
 
 @dataclass(frozen=True)
 class ContainerFigures:
@@ -214,6 +247,5 @@ class ContainerFigures:
     objects: Ints
     open: Ints
     pairs: Ints
-    possible: Ints
     most: Ints
     means: list[list[float | None]]

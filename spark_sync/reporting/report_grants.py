@@ -1,12 +1,16 @@
-"""The sections of a report about grants without effect, and about its limits."""
+"""The content of a report about grants without effect, objects without an owner, and the limits of the report."""
+
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from grantpath.engine.facts.kernel.intervals import Bools
+from grantpath.engine.facts.kernel.intervals import Bools, Ints
+from grantpath.engine.policy.facts import FactKind
+from grantpath.spark_sync.bulk.bulk_questions import listed_objects
 from grantpath.spark_sync.bulk.idle_grants import Idle
-from grantpath.spark_sync.reporting.report_markup import Cell, Markup, ReportTable, element, number
-from grantpath.spark_sync.reporting.report_plots import parts
-from grantpath.spark_sync.reporting.report_sections import Contents, Section, text
+from grantpath.spark_sync.reporting.report_contents import Contents
+from grantpath.spark_sync.reporting.report_tables import Column, Part, Parts, Table, Value
 
 SHOWN_NAMES = 12
 REASONS = {
@@ -17,69 +21,151 @@ REASONS = {
 }
 
 
-def idle(contents: Contents) -> Section:
-    """The grants without effect."""
+# ---- dead and shadowed grants ------------------------------------------------------------------------------------
+def grant_parts(contents: Contents) -> Parts:
+    """All ALLOW and DENY grants, by what the report says about them."""
     found = contents.idle
-    counts = {reason: int((found.reason == reason).sum()) for reason in REASONS}
-    normal = "with effect, as far as this page judges"
-    plot = parts(
-        "ALLOW and DENY grants",
-        [(normal, found.grants - len(found.row)), *((text, counts[reason]) for reason, text in REASONS.items())],
-    )
-    shadowed = found.reason == Idle.SHADOWED
-    dead = (
-        "Grants that give access to no existing user. No user has it: no existing user is the grantee, or belongs to "
-        "it. No existing object: no condition of the policy counts the grant for an object that exists. No user can "
-        "use its operations there: no user is allowed any operation that counts the ALLOW, on any object for "
-        "which it counts (operations with a second object are not considered); usually another grant is missing."
-    )
-    if found.not_judged:
-        dead += (
-            f" The last rule was not applied to {found.not_judged:,} ALLOW grants, because some of their operations "
-            "have no bulk answers here; run grantpath access without --names, then write the report again."
-        )
-    cancelled = (
-        "ALLOW grants that a DENY on the same object or above it cancels for each user that has the grant. Other "
-        "grants may still give these users access elsewhere."
-    )
-    return Section(
-        "idle",
-        "Dead and shadowed grants",
-        [
-            plot,
-            element("h3", "Dead grants"),
-            text(dead),
-            _grants(contents, ~shadowed, "dead-grants", "Dead grants", denied=False),
-            element("h3", "Shadowed grants"),
-            text(cancelled),
-            _grants(contents, shadowed, "shadowed-grants", "Shadowed grants", denied=True),
-        ],
-    )
+    normal = Part("with effect, as far as this page judges", found.grants - len(found.row))
+    idle = [Part(text, int((found.reason == reason).sum())) for reason, text in REASONS.items()]
+    return Parts("ALLOW and DENY grants", [normal, *idle])
 
 
-def _grants(contents: Contents, chosen: Bools, key: str, label: str, denied: bool) -> Markup:
-    """A table of grants. If `denied`, it has the place of the nearest DENY instead of the reason."""
+def dead(contents: Contents) -> Table:
+    """The grants that give access to no existing user."""
+    return _grants(contents, contents.idle.reason != Idle.SHADOWED, "dead-grants", "Dead grants", "Why")
+
+
+def shadowed(contents: Contents) -> Table:
+    """The grants that a DENY cancels."""
+    chosen = contents.idle.reason == Idle.SHADOWED
+    return _grants(contents, chosen, "shadowed-grants", "Shadowed grants", "Nearest DENY on")
+
+
+def _grants(contents: Contents, chosen: Bools, key: str, label: str, last: str) -> Table:
     found, facts = contents.idle, contents.source.fact_table
     at = np.flatnonzero(chosen)
-    rows = []
+    rows: list[list[Value]] = []
     for each in at[: contents.top].tolist():
         row = int(found.row[each])
         fact = facts.keys[int(facts.key[row])]
-        why = contents.ref(int(found.denied_at[each])) if denied else Cell(REASONS[Idle(int(found.reason[each]))])
+        reason, denied_at = Idle(int(found.reason[each])), int(found.denied_at[each])
         rows.append(
             [
-                Cell(f"{fact.kind.value} {fact.privileges[0]}"),
+                f"{fact.kind.value} {fact.privileges[0]}",
                 contents.ref(int(facts.place[row])),
                 contents.ref(int(facts.principal[row])),
-                number(int(found.users[each])),
-                why,
+                int(found.users[each]),
+                contents.ref(denied_at) if reason is Idle.SHADOWED else REASONS[reason],
             ]
         )
-    columns = ["Grant", "Object", "Grantee", "Users", "Nearest DENY on" if denied else "Why"]
-    return ReportTable(key, label, columns, rows, len(at), "in order of the reason and the object").markup()
+    columns = [
+        Column("Grant", "name"),
+        Column("Object", "name"),
+        Column("Grantee", "name"),
+        Column("Users", "number"),
+        Column(last, "name"),
+    ]
+    return Table(key, label, columns, rows, len(at), "in order of the reason and the object")
 
 
-def left_out(contents: Contents) -> Section:
+# ---- owners ------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Owners:
+    """The objects without an owner of their own, and those whose owner is no existing user and has none."""
+
+    contents: Contents
+
+    @cached_property
+    def types(self) -> list[str]:
+        """The types whose objects can have an owner, and exist."""
+        entries = self.contents.source.policy.file.types
+        return [type_ for type_, each in entries.items() if each.owned_by and len(self.contents.figures.listed[type_])]
+
+    @cached_property
+    def objects(self) -> Ints:
+        """The positions of the objects that can have an owner."""
+        listed = [listed_objects(self.contents.source, type_) for type_ in self.types]
+        return np.sort(np.concatenate([np.empty(0, np.int64), *listed]))
+
+    @cached_property
+    def _owner(self) -> Ints:
+        """By position: the position of the owner; -1 for none. Of several owners, one with users counts."""
+        facts = self.contents.source.fact_table
+        owning = [at for at, key in enumerate(facts.keys) if key.kind is FactKind.OWNS]
+        rows = np.flatnonzero(np.isin(facts.key, owning))
+        rows = rows[np.argsort(self._has_users(facts.principal[rows]), kind="stable")]
+        owner = np.full(len(self.contents.source.numbering), -1, np.int64)
+        owner[facts.place[rows]] = facts.principal[rows]
+        return owner
+
+    def _has_users(self, principals: Ints) -> Bools:
+        found: Bools = self.contents.holders.count[principals] > 0
+        return found
+
+    @cached_property
+    def _missing(self) -> Ints:
+        owner = self._owner[self.objects]
+        return self.objects[(owner < 0) | ~self._has_users(owner)]
+
+    @property
+    def missing(self) -> int:
+        """The number of objects that the table lists."""
+        return len(self._missing)
+
+    def _above(self, objects: Ints) -> Ints:
+        """For each object: the nearest object above it with an owner that has users; -1 for none."""
+        parent = self.contents.source.numbering.parent
+        owned = (self._owner >= 0) & self._has_users(self._owner)
+        at = parent[objects]
+        while (wrong := (at >= 0) & ~owned[at]).any():
+            at[wrong] = parent[at[wrong]]
+        return at
+
+    def parts(self) -> Parts:
+        """The objects that can have an owner."""
+        none = int((self._owner[self.objects] < 0).sum())
+        rest = self.missing - none
+        return Parts(
+            "Objects that can have an owner",
+            [
+                Part("owned by an existing user, or by a group or role with users", len(self.objects) - self.missing),
+                Part("owned by nobody who exists", rest),
+                Part("without an owner", none),
+            ],
+        )
+
+    def table(self) -> Table:
+        """The objects without an owner. Those without one above come first, then those with the most users."""
+        contents, missing = self.contents, self._missing
+        users, above = contents.figures.most_users(missing), self._above(missing)
+        order = np.lexsort((missing, -users, above >= 0))[: contents.top]
+        rows: list[list[Value]] = [
+            [
+                contents.ref(at),
+                contents.type_of(at),
+                many,
+                contents.ref(int(self._owner[at])) if self._owner[at] >= 0 else None,
+                contents.ref(int(self._owner[place])) if place >= 0 else None,
+                contents.ref(place) if place >= 0 else None,
+            ]
+            for at, many, place in zip(
+                missing[order].tolist(), users[order].tolist(), above[order].tolist(), strict=True
+            )
+        ]
+        columns = [
+            Column("Object", "name"),
+            Column("Level"),
+            Column("Most users", "number"),
+            Column("Owner without users", "name"),
+            Column("Owner above", "name"),
+            Column("Above it", "name"),
+        ]
+        order_ = "those without an owner above first, then those with the most users"
+        return Table("ownerless-objects", "Objects without an owner", columns, rows, len(missing), order_)
+
+
+# ---- limits ------------------------------------------------------------------------------------------------------
+def left_out(contents: Contents) -> list[str]:
     """What the report does not show."""
     policy = contents.source.policy
     answered = {(name, each.type) for each in contents.answers.conditions for name in each.names}
@@ -88,7 +174,7 @@ def left_out(contents: Contents) -> Section:
     missing = [
         f"{name} on {type_}" for name, type_ in asked if (name, type_) in contents.answers.numbers.keys() - answered
     ]
-    items: list[object] = []
+    items = []
     if second:
         items.append(
             f"Operations that need a second object have no bulk answers: {_some(second)}. Use grantpath ask or check."
@@ -97,7 +183,8 @@ def left_out(contents: Contents) -> Section:
         items.append(f"Names that were not given to grantpath access: {_some(missing)}.")
     items += [
         "Objects that do not exist, and built-in entities that answers omit.",
-        "The access of groups and roles themselves: only users and service principals are counted. Use grantpath can.",
+        "The access of groups and roles themselves, except in the table of groups: only users and service principals "
+        "are counted. Use grantpath can.",
         "The right to change grants, memberships and owners: the figures are about privileges and operations.",
         "Ownership, in the table of dead and shadowed grants: an ownership is not a grant.",
         f"Changes after revision {contents.source.meta.revision:,}.",
@@ -107,7 +194,7 @@ def left_out(contents: Contents) -> Section:
             "Questions with a chosen active role: a user can use a name here if one of its own roles, when active, "
             "allows it."
         )
-    return Section("left-out", "What this page leaves out", [element("ul", *(element("li", each) for each in items))])
+    return items
 
 
 def _some(names: list[str]) -> str:

@@ -3,7 +3,6 @@
 import base64
 import hashlib
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,13 +14,28 @@ from grantpath.graph.files.remote_path import AnyPath
 from grantpath.spark_sync.bulk.condition_answers import condition_answers
 from grantpath.spark_sync.bulk.idle_grants import Idle, idle_grants
 from grantpath.spark_sync.bulk.users_by_principal import UsersByPrincipal
-from grantpath.spark_sync.reporting import report_grants, report_sections
+from grantpath.spark_sync.reporting import report_grants
+from grantpath.spark_sync.reporting.group_access import GROUPS, GroupAccess
+from grantpath.spark_sync.reporting.report_contents import Contents
 from grantpath.spark_sync.reporting.report_figures import Figures
-from grantpath.spark_sync.reporting.report_markup import Markup, element, name
-from grantpath.spark_sync.reporting.report_sections import Contents, Section
+from grantpath.spark_sync.reporting.report_templates import environment, static
 from grantpath.spark_sync.session.snapshot import Snapshot
 
 TOP = 100  # rows of a table
+TITLES = {  # of the sections, in the order of the page: what a reviewer acts on comes first
+    "glance": "At a glance",
+    "exposed": "Most exposed objects",
+    "widest": "Widest users",
+    "idle": "Dead and shadowed grants",
+    "owners": "Objects without an owner",
+    "groups": "Groups and roles",
+    "totals": "Totals",
+    "levels": "Exposure by level",
+    "containers": "",  # names the type of the containers
+    "reach": "Distribution of reach",
+    "names": "Names",
+    "left-out": "What this page leaves out",
+}
 
 
 @dataclass(frozen=True)
@@ -49,7 +63,8 @@ def report(snapshot: AnyPath | str, out: Path, top: int = TOP) -> SnapshotReport
     answers = condition_answers(source)
     holders = UsersByPrincipal(source, answers.users)
     idle = idle_grants(source, answers, holders)
-    contents = Contents(source, answers, Figures(source, answers), holders, idle, top)
+    groups = GroupAccess(source, answers, holders)
+    contents = Contents(source, answers, Figures(source, answers), holders, idle, groups, top)
     page = _page(contents).encode()
     _write(out, page)
     reasons = np.bincount(idle.reason, minlength=len(Idle) + 1).tolist()
@@ -82,61 +97,37 @@ def _write(out: Path, page: bytes) -> None:
 
 def _page(contents: Contents) -> str:
     """The whole page. Its Content-Security-Policy allows only its own style and script, and no request."""
-    style, script = _static("report.css"), _static("report.js")
-    rules = "; ".join(
-        [
-            "default-src 'none'",
-            f"style-src '{_digest(style)}'",
-            f"script-src '{_digest(script)}'",
-            "base-uri 'none'",
-            "form-action 'none'",
-        ]
+    style, script = static("report.css"), static("report.js")
+    rules = [
+        "default-src 'none'",
+        f"style-src '{_digest(style)}'",
+        f"script-src '{_digest(script)}'",
+        "base-uri 'none'",
+        "form-action 'none'",
+    ]
+    meta, matrix = contents.source.meta, contents.matrix_condition
+    of_groups = None if matrix is None else contents.answers.conditions[matrix]
+    return (
+        environment()
+        .get_template("page.html")
+        .render(
+            security="; ".join(rules),
+            style=style,
+            script=script,
+            meta=meta,
+            mirrored=meta.created.replace("T", " ").replace("+00:00", " UTC"),
+            titles=TITLES | {"containers": f"Exposure by {contents.container_noun}"},
+            contents=contents,
+            grants=report_grants.grant_parts(contents),
+            dead=report_grants.dead(contents),
+            shadowed=report_grants.shadowed(contents),
+            owners=report_grants.Owners(contents),
+            group_limit=GROUPS,
+            matrix_type=of_groups and of_groups.type,
+            matrix_name=of_groups and of_groups.names[0],
+            left_out=report_grants.left_out(contents),
+        )
     )
-    meta = contents.source.meta
-    sections = list(_sections(contents))
-    head = element(
-        "head",
-        element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=rules),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", name="color-scheme", content="light dark"),
-        element("meta", name="referrer", content="no-referrer"),
-        element("title", f"Access report: {meta.root}, revision {meta.revision}"),
-        element("style", style),
-    )
-    links = [element("a", each.title, href=f"#{each.key}") for each in sections]
-    created = meta.created.replace("T", " ").replace("+00:00", " UTC")
-    about = f"revision {meta.revision:,}, policy {meta.policy}, mirrored {created}"
-    body = element(
-        "body",
-        element(
-            "header",
-            element("p", "Access report", class_="kind"),
-            element("h1", name(meta.root)),
-            element("p", about),
-        ),
-        element("nav", *links, aria_label="Sections"),
-        element("main", *(each.markup() for each in sections)),
-        element("script", script),
-    )
-    return f"<!doctype html>\n{element('html', head, body, lang='en')}\n"
-
-
-def _sections(contents: Contents) -> Iterator[Section]:
-    yield report_sections.totals(contents)
-    yield report_sections.levels(contents)
-    yield report_sections.containers(contents)
-    yield report_sections.reach(contents)
-    yield report_sections.names(contents)
-    yield report_sections.widest(contents)
-    yield report_sections.exposed(contents)
-    yield report_grants.idle(contents)
-    yield report_grants.left_out(contents)
-
-
-def _static(file: str) -> Markup:
-    """A file of the package, which is not escaped: it contains no characters that would end its element."""
-    return Markup(Path(__file__).with_name(file).read_text(encoding="utf-8"))
 
 
 def _digest(text: str) -> str:

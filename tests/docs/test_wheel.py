@@ -10,7 +10,7 @@ import pytest
 
 HOUSE = Path(__file__).parents[2]
 PACKAGES = ("graph", "cypher", "engine", "spark_sync")
-DATA = ("*.py", "*.cypher", "*.lock", "*.css", "*.js", "*.sql", "policies/*.yaml")
+DATA = ("*.py", "*.cypher", "*.lock", "*.css", "*.js", "*.html", "*.sql", "policies/*.yaml")
 DECIDE = """
 from grantpath import Authorizer, GrantpathError, __version__
 from grantpath.engine.policy import policy

@@ -104,6 +104,35 @@ def test_tables_are_sorted_and_searched_by_the_keyboard(opened: Callable[..., Pa
     assert head.get_attribute("aria-sort") is None
 
 
+def test_long_tables_are_shortened_but_searched_and_sorted_as_a_whole(opened: Callable[..., Page]) -> None:
+    page = opened()
+    rows = page.locator("#by-name tbody tr")
+    seen = "rows => rows.filter(row => row.checkVisibility()).map(row => row.cells[0].textContent)"
+    total, first = rows.count(), rows.evaluate_all(seen)
+    assert total > 20 and len(first) == 15
+    hidden = rows.last.locator("td").first.text_content()
+    assert hidden is not None and hidden not in first
+    page.get_by_label("Search: Figures by name").fill(hidden)
+    assert hidden in rows.evaluate_all(seen)
+    page.get_by_label("Search: Figures by name").fill("")
+    assert rows.evaluate_all(seen) == first
+    page.locator("#by-name th button").first.click()
+    assert sorted(rows.evaluate_all(seen)) != sorted(first) and len(rows.evaluate_all(seen)) == 15
+    page.locator("#by-name").get_by_role("button", name=f"Show all {total} rows").click()
+    assert len(rows.evaluate_all(seen)) == total
+
+
+def test_printed_page_has_all_rows(opened: Callable[..., Page]) -> None:
+    page = opened()
+    page.emulate_media(media="print")
+    rows = page.locator("#by-name tbody tr")
+    assert rows.count() > 20 and rows.evaluate_all("rows => rows.every(row => row.checkVisibility())")
+
+
+def test_narrow_page_is_not_endless(opened: Callable[..., Page]) -> None:
+    assert opened(420).evaluate("document.documentElement.scrollHeight") < 16_000
+
+
 def test_hostile_names_are_text_in_the_browser(opened: Callable[..., Page]) -> None:
     page = opened()
     page.get_by_label("Search: Widest users").fill("script")

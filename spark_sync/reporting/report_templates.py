@@ -1,0 +1,80 @@
+"""The templates of the report: escaping, and how names and numbers are shown.
+
+Templates escape every value. `finalize` shows control characters and right-to-left marks of a name as escape sequences
+first, so a name can neither add mark-up nor move the text around it.
+"""
+
+import re
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from grantpath.graph.messages import printable
+from grantpath.spark_sync.reporting.scales import ticks
+
+FOLDER = Path(__file__).with_name("templates")
+LONGEST_PIECE = 24  # letters of a name that stay together on a line, if the name has no better place for a break
+_PIECES = re.compile(rf"[^._@/\-]{{1,{LONGEST_PIECE}}}[._@/\-]*|[._@/\-]+")
+
+
+def environment() -> Environment:
+    """The templates. A variable that is not given is an error."""
+    made = Environment(
+        loader=FileSystemLoader(FOLDER),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters.update(breakable=breakable, count=count, mean=mean, percent=percent, short=short, sort_key=sort_key)
+    made.globals.update(ticks=ticks, static=static)
+    return made
+
+
+def static(file: str) -> Markup:
+    """A file of the package that is not escaped: it contains no characters that would end its element."""
+    return Markup((FOLDER / file).read_text(encoding="utf-8"))
+
+
+def _shown(value: object) -> object:
+    return value if isinstance(value, Markup) else printable(str(value))
+
+
+def breakable(text: str) -> Markup:
+    """A name that breaks after `.`, `_`, `@`, `/` and `-`, and elsewhere only if it has a very long part."""
+    words = printable(text).split(" ")
+    return Markup(" ").join(Markup("<wbr>").join(map(escape, _PIECES.findall(word))) for word in words)
+
+
+def count(value: float) -> str:
+    """A whole number."""
+    return f"{value:,.0f}"
+
+
+def mean(value: float) -> str:
+    """A mean."""
+    return f"{value:,.1f}"
+
+
+def percent(share: float) -> str:
+    """A share from 0 to 1 as text. Only exactly 0 and 1 are shown as 0% and 100%."""
+    if share in (0, 1):
+        return f"{share:.0%}"
+    if share < 0.0005:
+        return "<0.1%"
+    return ">99.9%" if share >= 0.9995 else f"{share:.1%}"
+
+
+def short(value: float) -> str:
+    """A number in at most five characters."""
+    for size, sign in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
+        if value >= size and value >= 10_000:
+            return f"{value / size:.3g}{sign}"
+    return f"{value:.0f}"
+
+
+def sort_key(value: str | float | None) -> str:
+    """The number by which the script of the page sorts a cell; empty cells come before 0."""
+    return "-1" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
