@@ -1,9 +1,9 @@
-"""Queries that only read, broken by operators: comparisons with the oracle and with given answers kill each mutant.
+"""Queries that decide, broken by operators: comparisons with the oracle and with given answers kill each mutant.
 
-The long form tries every mutant. The short form tries each operator on two or three of the queries that decide, and one
-mutant of each other query; `make test` one of each query that decides. equivalent_mutants.yaml lists those that nothing
-can notice, with the reason. The mutants of queries that write have a server of their own (test_writing_mutants.py),
-because they could reach the tenants of other users of the server.
+The long form tries every mutant. The short form tries each operator on two or three of the queries; `make test` one
+mutant of each query. equivalent_mutants.yaml lists those that nothing can notice, with the reason. The mutants of
+queries that write have a server of their own (test_writing_mutants.py), because they could reach the tenants of other
+users of the server. groups.py lists the queries without mutants.
 """
 
 from collections.abc import Iterator
@@ -19,20 +19,15 @@ from ..support.sizes import size
 from ..support.small_tenants import WORLDS
 from . import (
     mutation,
-    probes_deltas,
     probes_facts,
-    probes_history,
     probes_lists,
-    probes_log,
     probes_marks,
     probes_paths,
     probes_privilege,
     probes_questions,
-    probes_reads,
     probes_remedies,
-    probes_tenants,
 )
-from .groups import DECIDING, READING
+from .groups import DECIDING
 from .mutation import Score
 from .operators import Mutant
 from .probe import Probe
@@ -52,36 +47,20 @@ def limited(server: Connection) -> Iterator[Store]:
 
 
 @pytest.fixture(scope="module")
-def scratch(limited: Store) -> Iterator[Tenants]:
-    """Tenants that are used for one comparison each."""
-    tenants = Tenants(limited)
-    yield tenants
-    tenants.remove()
-
-
-@pytest.fixture(scope="module")
-def probes(
-    limited: Store, scratch: Tenants, server: Connection, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[list[Probe]]:
+def probes(limited: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Probe]]:
     tenants = Tenants(limited)
     twins = [probes_questions.twin(tenants, policy) for policy in WORLDS]
     wide = tenants("lakehouse", probes_paths.wide_facts())
-    kept = probes_history.kept_tenant(tenants)
     yield [
         # the special ones first: a mutant that nothing else kills is then not planned for the parameters of all others
         *probes_lists.one_role_at_a_time(tenants, tmp_path_factory.mktemp("turns")),
         *probes_facts.probes(*twins[:3]),
         *probes_remedies.probes(*twins[:3]),
         *probes_paths.probes(twins[0], wide),
-        *probes_marks.probes(wide, (*DECIDING, *READING)),
+        *probes_marks.probes(wide, DECIDING),
         *probes_questions.probes(twins),
         *probes_lists.probes(twins),
         *probes_privilege.probes(twins[0], twins[2]),
-        *probes_reads.probes(twins[0], twins[2]),
-        *probes_tenants.probes(kept, twins, server),
-        *probes_history.probes(kept),
-        *probes_log.probes(scratch),
-        *probes_deltas.probes(scratch),
     ]
     tenants.remove()
 
@@ -106,15 +85,8 @@ def test_other_mutants_are_killed(file: str, probes: list[Probe], score: Score) 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("file", READING)
-def test_mutants_of_other_readers_are_killed(file: str, probes: list[Probe], scratch: Tenants, score: Score) -> None:
-    mutants = mutation.chosen(file, LONG)
-    assert mutation.run(mutants if LONG else mutants[:1], probes, score, scratch.remove) == []
-
-
-@pytest.mark.slow
-def test_unchanged_queries_pass_and_no_mutant_left_something_broken(probes: list[Probe], scratch: Tenants) -> None:
-    assert mutation.failing(probes, scratch.remove) == []
+def test_unchanged_queries_pass_and_no_mutant_left_something_broken(probes: list[Probe]) -> None:
+    assert mutation.failing(probes) == []
 
 
 def test_short_form_tries_every_operator() -> None:

@@ -18,7 +18,7 @@ from ..support import closing_lines
 from ..support.own_server import own_server
 from ..support.sizes import size
 from . import mutation, probes_cases, probes_changes
-from .groups import DECIDING, READING, UNBROKEN, WRITING
+from .groups import DECIDING, UNBROKEN, WRITING
 from .mutation import Score
 from .probe import Probe
 from .test_query_mutants import LIMIT, LONG
@@ -60,7 +60,7 @@ def test_mutants_of_writers_are_killed(file: str, probes: list[Probe], score: Sc
 
 
 def test_every_query_has_mutants_or_a_reason() -> None:
-    assert sorted([*DECIDING, *READING, *WRITING, *UNBROKEN]) == cypher.names()
+    assert sorted([*DECIDING, *WRITING, *UNBROKEN]) == cypher.names()
 
 
 def test_changes_lead_to_the_same_state_as_their_facts(store: Store) -> None:
