@@ -166,12 +166,18 @@ def test_users_without_a_row_of_reach_have_what_every_user_has(figures: Figures)
 
 
 # ---- groups and owners -------------------------------------------------------------------------------------------
-@pytest.fixture(scope="module")
-def contents(folder: Path, figures: Figures) -> Contents:
-    source, answers = Snapshot(folder), figures.answers
+def contents_of(folder: Path) -> Contents:
+    source = Snapshot(folder)
+    answers = condition_answers(source)
     holders = UsersByPrincipal(source, answers.users)
     idle = idle_grants(source, answers, holders)
-    return Contents(source, answers, figures, holders, idle, GroupAccess(source, answers, holders), 1_000)
+    groups = GroupAccess(source, answers, holders)
+    return Contents(source, answers, Figures(source, answers), holders, idle, groups, 1_000)
+
+
+@pytest.fixture(scope="module")
+def contents(folder: Path) -> Contents:
+    return contents_of(folder)
 
 
 def alone(made: Oracle, group: str) -> tuple[Oracle, str]:
@@ -200,6 +206,32 @@ def test_groups_give_what_the_oracle_allows_a_user_who_belongs_to_nothing_else(
         counts = [len(may & each) for each in inside]
         assert list(shown.get(group, [0] * len(counts))) == counts, group
         assert (group in shown) is any(counts)
+
+
+@pytest.mark.parametrize("policy", ["cdap", "deltastream", "lakehouse", "onehouse"])
+def test_groups_of_other_policies_give_what_the_oracle_allows(policy: str, tmp_path: Path) -> None:
+    """Nested groups and roles, roles of groups, and one role at a time."""
+    made = oracle(policy, ROOT_NAME)
+    for fact in random_world(policy, random.Random(5), 400):
+        made.given(fact)
+    contents = contents_of(write_access(write_snapshot(made, tmp_path / policy)))
+    conditions = range(len(contents.answers.conditions))
+    allowed = contents.groups.allowed(conditions)
+    given = 0
+    for at in contents.groups.groups.tolist():
+        more, who = alone(made, contents.ref(at))
+        for condition in conditions:
+            each = contents.answers.conditions[condition]
+            if each.type in (*made.people, "group", "role"):
+                continue  # the user who was added is one more object, or a further member
+            targets = contents.figures.listed[each.type]
+            group, low, high = allowed[condition]
+            mine = [targets[a:b] for g, a, b in zip(group, low, high, strict=True) if g == at]
+            found = {contents.ref(int(position)) for part in mine for position in part}
+            expected = {contents.ref(int(p)) for p in targets} & more.which(each.type, who, each.names[0])
+            assert found == expected, (contents.ref(at), each.names[0], each.type)
+            given += len(found)
+    assert given > 10
 
 
 def test_largest_group_alone_gives_the_access_to_an_object(made: Oracle, contents: Contents) -> None:
@@ -235,11 +267,7 @@ def test_owner_without_users_counts_as_nobody(tmp_path: Path) -> None:
     facts += [f"add catalog:{name}" for name in ("a", "b", "c")]
     facts += ["owner role:empty of catalog:a", "owner role:full of catalog:b"]
     assert all(made.given(fact) == "done" for fact in facts)
-    source = Snapshot(write_access(write_snapshot(made, tmp_path / "owned"), ["load_catalog"]))
-    answers = condition_answers(source)
-    holders = UsersByPrincipal(source, answers.users)
-    groups, idle = GroupAccess(source, answers, holders), idle_grants(source, answers, holders)
-    table = Owners(Contents(source, answers, Figures(source, answers), holders, idle, groups, 9)).table()
+    table = Owners(contents_of(write_access(write_snapshot(made, tmp_path / "owned"), ["load_catalog"]))).table()
     found = {str(row[0]): row[3] for row in table.rows}
     assert (found["catalog:a"], found["catalog:c"], "catalog:b" in found) == ("role:empty", None, False)
 

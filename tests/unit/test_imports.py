@@ -126,3 +126,9 @@ def test_missing_spark_extra_ends_with_2_and_its_remedy(tmp_path: Path) -> None:
     ran = run(code, "ask", str(tmp_path), "who can load_table on table:a.b.c")
     assert (ran.returncode, ran.stdout) == (2, "")
     assert ran.stderr == "error: Spark needs the extra `spark` (pyspark missing): pip install 'grantpath[spark]'\n"
+
+
+def test_report_names_the_extra_that_installs_its_templates() -> None:
+    ran = run(WITHOUT.format(absent={"jinja2"}) + "import grantpath.spark_sync.reporting.report_page")
+    last = ran.stderr.splitlines()[-1]
+    assert last.endswith("the report needs the extra `spark` (jinja2 missing): pip install 'grantpath[spark]'")
