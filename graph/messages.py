@@ -48,8 +48,8 @@ def _char(escape: re.Match[str]) -> str:
 
 
 def short(text: str, longest: int = LONGEST) -> str:
-    """A text for a message: shortened to `longest` characters, in its printed form."""
-    return printable(text if len(text) <= longest else text[: longest - 3] + "...")
+    """A text for a message: shortened to `longest` characters, in its printed form; the empty text as ''."""
+    return printable(text if len(text) <= longest else text[: longest - 3] + "...") or "''"
 
 
 def as_html(value: Any) -> str:

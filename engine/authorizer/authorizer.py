@@ -620,6 +620,9 @@ class Authorizer(OpenTenant):
 
         Returns Change(id, revision). A change without effect has the id None and leaves the revision unchanged.
 
+        Dropping the root object removes everything in the root at once, without a confirmation; its history stays, and
+        `drop_root` removes that too. The command line asks before it makes such a change.
+
         A change with a caller's `id` can be repeated: the repetition changes nothing and returns the first result,
         with `already` true. `dry_run` changes nothing and returns every fact that the change would add or remove, as
         `added` and `removed`; if a change with this `id` was already made, it returns the first result.

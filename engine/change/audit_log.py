@@ -75,6 +75,8 @@ class ReadLog(Frozen):
         need_page_limit(limit, MOST, "get earlier entries with `before`")
         if given.get("id") is not None:
             need_text("id", given["id"])
+            if not given["id"]:
+                raise InvalidInput("id='' is not an id; pass the id of a change, or None for all changes")
         for name in ("after", "before"):
             if given.get(name) is not None:
                 need_number(name, given[name])

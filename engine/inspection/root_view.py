@@ -4,6 +4,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
+from pydantic import ValidationError
+
 from grantpath.engine.answers.listing import Page
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.errors import Invalid, InvalidInput
@@ -50,13 +52,23 @@ class PageRequest(Page):
 
 
 def need_question(make: Callable[..., Question], **words: Any) -> Question:
-    """The question of these words. Raises InvalidInput if one of them has another type than the question needs."""
+    """The question of these words. Raises InvalidInput, which names the word, if one of them has another type or value
+    than the question allows."""
     try:
         return make(**words)
-    except (TypeError, ValueError):
-        raise InvalidInput(
-            f"{short(repr(words))} is not a question: names must be strings, `all` and `without_owner` True or False"
-        ) from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = str(first["loc"][0])
+        match first["type"]:
+            case "bool_type":
+                rule = "must be True or False"
+            case "literal_error":
+                rule = f"must be {first['ctx']['expected']}; omit it if both are meant"
+            case "dict_type":
+                rule = "must be a mapping, e.g. {'tag': 'tag:pii'}"
+            case _:
+                rule = "must be a string" if len(first["loc"]) == 1 else "must have strings as keys and values"
+        raise InvalidInput(f"{name}={short(repr(words[name]))} {rule}") from None
 
 
 def subject_of(view: RootView, text: str) -> Reference:

@@ -208,7 +208,7 @@ def _time(text: str) -> datetime:
         return audit_log.moment(text)
     except InvalidInput:
         raise InvalidInput(
-            f"as_of={short(text)!r} is neither a revision nor a time; write a revision, e.g. 41, or a time, e.g. "
+            f"as_of={short(repr(text))} is neither a revision nor a time; write a revision, e.g. 41, or a time, e.g. "
             "2026-01-31T12:00:00Z (UTC if it has no offset)"
         ) from None
 

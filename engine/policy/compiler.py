@@ -205,7 +205,11 @@ class Expander:
         if isinstance(definition, dict):
             types = next((types for types in definition if scope.object.type in split(types)), None)
             if types is None:
-                raise PolicyProblem(("define", name), f"{name} is not defined for {scope.object.type}; add a line")
+                raise PolicyProblem(
+                    ("define", name),
+                    f"{name} is not defined for {scope.object.type}, about which {'.'.join(map(str, scope.key))} asks "
+                    f"it; add a line, e.g. {scope.object.type}: never",
+                )
             return self._text(definition[types], scope.enter(what, key=("define", name, types)))
         return self._text(definition, scope.enter(what, key=("define", name)))
 

@@ -110,7 +110,7 @@ class PolicyIndex:
         """Raises PolicyProblem if the policy file does not define the type."""
         if type_ not in self.types:
             raise PolicyProblem(
-                key, f"the type {short(type_)!r} is unknown{nearest(type_, self.types)}; add it to `types`"
+                key, f"the type {short(repr(type_))} is unknown{nearest(type_, self.types)}; add it to `types`"
             )
 
     def check_type(self, type_: str) -> None:
@@ -119,8 +119,8 @@ class PolicyIndex:
             raise UnknownName(f"{short(repr(type_))} is not a string; write a type, e.g. {self.root}")
         if type_ not in self.types:
             raise UnknownName(
-                f"the type {short(type_)!r} is unknown in the policy {self.file.policy}{nearest(type_, self.types)}; "
-                f"the types are {', '.join(self.types)}"
+                f"the type {short(repr(type_))} is unknown in the policy {self.file.policy}"
+                f"{nearest(type_, self.types)}; the types are {', '.join(self.types)}"
             )
 
     @property
@@ -153,7 +153,8 @@ class PolicyIndex:
         """Raises PolicyProblem if the policy file does not define the privilege."""
         if name not in self.privileges:
             raise PolicyProblem(
-                key, f"the privilege {short(name)!r} is unknown{nearest(name, self.privileges)}; add it to `privileges`"
+                key,
+                f"the privilege {short(repr(name))} is unknown{nearest(name, self.privileges)}; add it to `privileges`",
             )
 
     def need_own_name(self, name: str, key: YamlPath) -> None:

@@ -211,7 +211,7 @@ def find(name: str, beside: Path | None = None) -> Path:
             return built_in[name]
         names = ", ".join(sorted(built_in))
         raise UnknownName(
-            f"the policy {short(name)!r} is unknown{_nearest(name, built_in)}; name one of {names}, "
+            f"the policy {short(repr(name))} is unknown{_nearest(name, built_in)}; name one of {names}, "
             f"or give the path of a file, e.g. ./{short(name)}.yaml"
         )
     path = (beside or Path.cwd()) / name

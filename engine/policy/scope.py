@@ -8,6 +8,7 @@ from typing import Any
 from grantpath.engine.policy.clauses import Clauses
 from grantpath.engine.policy.index import PolicyIndex, PolicyProblem, YamlPath
 from grantpath.graph.language.near_names import nearest
+from grantpath.graph.messages import indefinite
 
 MAX_NESTED = 60
 
@@ -65,9 +66,13 @@ def find_place(place: str, scope: Scope, names: PolicyIndex) -> TypedPlace:
         return scope.with_[key]
     if place in chain:
         return TypedPlace(place, here.prefix)
-    known = [*chain, "object", "parent", "root", *(f"with.{key}" for key in scope.with_)]
-    raise PolicyProblem(
-        scope.key,
-        f"the place {place!r} is not on the way from {here.type} to the root{nearest(place, known)}; "
-        f"write one of {', '.join(known)}",
-    )
+    known = [*chain, "object", "parent", "root", *(key if key == "grantee" else f"with.{key}" for key in scope.with_)]
+    if place == "grantee":
+        rule = "there is no grantee here, only in the rules of `changes` for member, remove, owner, grant and revoke"
+    else:
+        rule = f"the place {place!r} is not on the way from {here.type} to the root{nearest(place, known)}"
+    remedy = f"write one of {', '.join(known)}"
+    if scope.key[0] == "define" and len(scope.key) == 2:
+        name, example = scope.key[1], f"{{{here.type}: CONDITION, ...}}"
+        remedy += f"; or, because {name} is asked about {indefinite(here.type)}, define it by type: {name}: {example}"
+    raise PolicyProblem(scope.key, f"{rule}; {remedy}")

@@ -8,6 +8,7 @@ from grantpath.engine.policy.yaml_reader import Document
 from grantpath.graph.messages import short
 
 MANUAL = "see docs/writing-a-policy.md"
+ConditionEntry = "ConditionEntry"  # the class of an operation or a rule, in pydantic's errors
 _MISSING = {
     "policy": "policy: NAME",
     "types": "types: {site: {}, user: {in: site, kind: user}}",
@@ -44,6 +45,8 @@ def _remedy(error: Mapping[str, Any], key: tuple[str | int, ...], schema: Mappin
             return f"the key is missing; add it, e.g. {_MISSING[str(key[-1])]}"
         case "string_type" if isinstance(error["input"], list):
             return f"one name is expected, not a list; write one, e.g. {key[-1]}: {next(iter(error['input']), 'NAME')}"
+        case "model_type" if error["ctx"]["class_name"] == ConditionEntry:
+            return f"{written} is not a condition; write e.g. {key[-1]}: READ, or {key[-1]}: {{if: READ, with: ...}}"
         case "extra_forbidden":
             return _unknown_key(str(key[-1]), error["input"], list(_keys(schema, schema, key[:-1])))
         case "bool_type":

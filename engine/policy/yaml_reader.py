@@ -19,6 +19,17 @@ MAX_DEPTH = 40
 MAX_VALUES = 200_000  # keys, values and documents of a file; reading that many takes some seconds
 MAX_DIGITS = 300
 
+REMEDIES = {  # by words of libyaml's messages, which do not say what to write instead
+    "mapping values are not allowed": "put a text that contains `: ` in quotes, and indent the keys of a mapping alike",
+    "cannot start any token": "put a text that begins with this character in quotes",
+    "expected ',' or": "close the bracket, or put the text in quotes",
+    "unexpected end of stream": "close the quotes or the bracket",
+    "unexpected ':'": "write a value after the colon, or put the text in quotes",
+    "could not find expected ':'": "write `key: value`, and indent a text of several lines",
+    "expected <block end>": "indent the lines of a list or a mapping alike",
+    "expected key": "indent the keys of a mapping alike",
+}
+
 _INT = re.compile(r"[-+]?[0-9]+\Z")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z")
 _WORDS: dict[str, object] = {"true": True, "false": False, "null": None, "~": None, "": None}
@@ -77,13 +88,17 @@ def parse_documents(text: str, file: str) -> list[Document]:
         problem = str(error.problem or error.context)
         if mark and any("\t" in line[: mark.column + 1] for line in text.split("\n")[mark.line : mark.line + 1]):
             problem = "tabs are not allowed in indentation; indent with spaces"
-        raise InvalidInput(f"{where}: not YAML: {problem}") from None
+        raise InvalidInput(f"{where}: not YAML: {problem}{_remedy(problem)}") from None
     except yaml.YAMLError as error:
         raise InvalidInput(f"{file}: not YAML: {error}") from None
     except UnicodeEncodeError:
         raise InvalidInput(f"{file}: it contains an unpaired surrogate; write whole characters") from None
     except RecursionError:
         raise InvalidInput(f"{file}: nested deeper than {MAX_DEPTH} levels; flatten it") from None
+
+
+def _remedy(problem: str) -> str:
+    return next((f"; {remedy}" for words, remedy in REMEDIES.items() if words in problem), "")
 
 
 def _refuse_what_grows(text: str, file: str, loader: type) -> None:

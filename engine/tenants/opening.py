@@ -31,11 +31,13 @@ def check_opening(
     if by is not None and not create:
         raise InvalidInput("by= names the user who creates the root; pass create=True, too, or omit it")
     need_text("root", root)
+    if not root:
+        raise InvalidInput("root is empty; name one, e.g. metalake:ml")
     for what, text in (("policy", policy), ("uri", uri), ("database", database)):
         if text is not None:
             need_text(what, text)
-    if database == "":
-        raise InvalidInput("database is empty; name one, or omit it")
+        if text == "":
+            raise InvalidInput(f"{what} is empty; name one, or omit it")
     need_limit("replica_memory", replica_memory)
 
 

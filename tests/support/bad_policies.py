@@ -218,7 +218,13 @@ BAD = {
     "member of what has none": ("group: user", "user: group", 9, "members.user", "has no members"),
     "grants to an object": ('{to: "user, group"}', "{to: file}", 10, "grants.to", "is not a subject type"),
     "number for a name": ("group: user\ngrants", "group: 5\ngrants", 9, "members.group", "write it as `a, b`"),
-    "number for a condition": ("list: READ", "list: 5", 24, "operations.folder.list", "write its keys"),
+    "number for a condition": (
+        "list: READ",
+        "list: 5",
+        24,
+        "operations.folder.list",
+        "'5' is not a condition; write e.g.",
+    ),
     "text for yes or no": (
         '{to: "user, group"}',
         '{to: user, deny: "yes"}',

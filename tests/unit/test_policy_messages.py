@@ -129,6 +129,44 @@ MISTAKES = {
         15,
         "if: the key is missing; add it, e.g. if: READ",
     ),
+    "a number as a condition": (
+        "view: VIEWER or EDITOR",
+        "view: 3",
+        15,
+        "operations.workspace.view: '3' is not a condition; write e.g. view: READ, or view: {if: READ, with: ...}",
+    ),
+    "a colon in a title": (
+        "policy: bi\n",
+        "policy: bi\ntitle: a: b\n",
+        2,
+        "not YAML: mapping values are not allowed in this context; put a text that contains `: ` in quotes",
+    ),
+    "a bracket that is open": (
+        "workspace: {in: site}",
+        "workspace: {in: site",
+        5,
+        "not YAML: did not find expected ',' or '}'; close the bracket",
+    ),
+    "a grantee in a rule without one": (
+        "    workspace: everyone",
+        "    workspace: VIEWER(grantee)",
+        18,
+        "changes.add.workspace: there is no grantee here, only in the rules of `changes` for member, remove, owner, "
+        "grant and revoke; write one of workspace, site, object, parent, root",
+    ),
+    "a definition that is asked about a grantee": (
+        "changes:\n",
+        "define: {boss: VIEWER(workspace)}\nchanges:\n  grant: {workspace: boss(grantee)}\n",
+        16,
+        "define.boss: the place 'workspace' is not on the way from user to the root; write one of user, site, object, "
+        "parent, root, grantee; or, because boss is asked about a user, define it by type: boss: {user: CONDITION, ",
+    ),
+    "a definition without a line for a grantee": (
+        "changes:\n",
+        "define: {boss: {workspace: VIEWER}}\nchanges:\n  grant: {workspace: boss(grantee)}\n",
+        16,
+        "define.boss: boss is not defined for user, about which changes.grant asks it; add a line, e.g. user: never",
+    ),
     "but not": ("VIEWER or EDITOR", "VIEWER but not EDITOR", 15, f"`but` is not supported: {NO_NOT}"),
     "a privilege from a parent": (
         "VIEWER or EDITOR",

@@ -1,5 +1,6 @@
 """Questions about what does not exist, what is hidden, and with arguments that are not valid."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -135,3 +136,43 @@ def test_odd_names_come_back_unchanged_and_pages_go_on_after_them(auth: Authoriz
     assert auth.grants(limit=1).after == "allow SELECT_TABLE on table:hr.public.staff to role:analyst"
     assert auth.list("role", like="X\nY").answer == (odd,)
     assert auth.show(auth.list("table").answer[0]).type == "table"
+
+
+def test_wrong_word_of_a_question_is_named(auth: Authorizer) -> None:
+    asks: dict[str, Callable[[], object]] = {
+        r"^effect='allow' must be 'ALLOW' or 'DENY'; omit it if both are meant$": lambda: auth.grants(effect="allow"),  # type: ignore[arg-type]
+        r"^on=7 must be a string$": lambda: auth.grants(on=7),  # type: ignore[arg-type]
+        r"^all='yes' must be True or False$": lambda: auth.members("role:analyst", all="yes"),  # type: ignore[arg-type]
+        r"^with_={'tag': 7} must have strings as keys": lambda: auth.can("user:bob", "catalog:hr", with_={"tag": 7}),  # type: ignore[dict-item]
+        r"^with_='tag' must be a mapping, e.g. {'tag'": lambda: auth.can("user:bob", "catalog:hr", with_="tag"),  # type: ignore[arg-type]
+    }
+    for text, ask in asks.items():
+        with pytest.raises(InvalidInput, match=text):
+            ask()
+
+
+def test_empty_words_are_shown_in_messages(auth: Authorizer) -> None:
+    for ask in (
+        lambda: auth.check("", "load_catalog", "catalog:hr"),
+        lambda: auth.check("user:bob", "", "catalog:hr"),
+        lambda: auth.who("load_catalog", "", type=None),
+        lambda: auth.which("", "user:bob", "load_catalog"),
+        lambda: auth.list(""),
+        lambda: auth.grants(privilege=""),
+        lambda: auth.show(""),
+        lambda: auth.change("add user:x", by=""),
+        lambda: auth.log(id=""),
+        lambda: auth.log(actor=""),
+        lambda: auth.past(""),
+    ):
+        with pytest.raises(Invalid, match=r"(^|[ =])''( |;)"):
+            ask()
+    uri = auth.store.uri
+    for what, empty in (
+        ("root", lambda: Authorizer.open("", uri=uri)),
+        ("policy", lambda: Authorizer.open("metalake:ml", policy="", uri=uri)),
+        ("uri", lambda: Authorizer.open("metalake:ml", uri="")),
+        ("root", lambda: Authorizer.drop_root("", confirm="", uri=uri)),
+    ):
+        with pytest.raises(InvalidInput, match=f"^{what} is empty; name one"):
+            empty()
