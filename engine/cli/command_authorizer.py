@@ -14,7 +14,7 @@ from grantpath.engine.cli.output import note
 from grantpath.engine.policy import policy as policies
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.tenants import opening, registry
-from grantpath.graph.errors import GrantpathError, Unknown
+from grantpath.graph.errors import GrantpathError, InvalidReference, Unknown
 from grantpath.graph.guard.store import Store
 from grantpath.graph.language.near_names import nearest
 from grantpath.graph.language.reference import Reference
@@ -32,6 +32,7 @@ class CommandAuthorizer(Authorizer):
         self.revision = 0
         self.log_begins: int | None = None  # the first revision in the log, if older entries were pruned
         self.made = self.trial = False
+        self.by_default = False  # whether the root was created with a policy that the caller did not name
 
     def __enter__(self) -> "CommandAuthorizer":
         return self
@@ -42,7 +43,8 @@ class CommandAuthorizer(Authorizer):
             if self.trial:
                 registry.remove(self.store, self.tenant)
             elif self.made and error is None:
-                note(f"created the root {self.tenant} with the policy {self.policy.name}")
+                default = " (the default; --policy names another)" if self.by_default else ""
+                note(f"created the root {self.tenant} with the policy {self.policy.name}{default}")
             elif self.made:
                 with suppress(GrantpathError):  # the original error is more informative
                     registry.take_back(self.store, self.tenant)
@@ -78,6 +80,7 @@ def open_selected(
         raise
     opened = CommandAuthorizer(store, tenant, model, reference)
     opened.made = not exists
+    opened.by_default = session.policy is None and policy is None
     return opened
 
 
@@ -105,7 +108,13 @@ def _find(session: CommandContext, listed: Mapping[str, bool], create: bool) -> 
             return known[0], True
         example = known[0] if known else "metalake:main"
         raise Unknown(f"no root is selected; {there}; name one by --root or GRANTPATH_ROOT, e.g. --root {example}")
-    wanted = policies.load(session.policy).root(session.root).text if session.policy else session.root
+    wanted = session.root
+    if session.policy:
+        try:
+            wanted = policies.load(session.policy).root(wanted).text
+        except InvalidReference:
+            if wanted not in listed:
+                raise  # otherwise the root has another policy, which is reported when it is opened
     fitting = registry.named_like(listed, wanted)
     if len(fitting) == 1:
         return fitting[0], True

@@ -7,7 +7,7 @@ from grantpath.engine.policy import policy as policies
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.tenants import registry
 from grantpath.engine.tenants.stored_policy import is_same, kept_policy
-from grantpath.graph.errors import Conflict, Inconsistent, InvalidInput, Unknown
+from grantpath.graph.errors import Conflict, Inconsistent, InvalidInput, InvalidReference, Unknown
 from grantpath.graph.guard.store import Store
 from grantpath.graph.language.inputs import need_flag, need_limit, need_text
 from grantpath.graph.language.reference import Reference
@@ -56,7 +56,7 @@ def open_root(
     Raises Unknown, with similar names and the remedy, if the root does not exist; UnknownName, Conflict, InvalidPolicy.
     """
     named = policies.load(policy) if policy else None
-    key = named.root(root).text if named else _meant(store, root)
+    key = _meant(store, root) if named is None else _key(store, root, named)
     kept = registry.find(store, key)
     if kept is None:
         if not may_create:
@@ -71,15 +71,32 @@ def open_root(
     if named is None or named.digest != kept["digest"]:
         own = kept_policy(store, key, kept)
         if named is not None and not is_same(named, own):
-            version = " in another version" if named.name == own.name else ""
-            raise Conflict(
-                f"{key} uses the policy {own.name}{version}, not {named.name} as it is now: open it without a policy, "
-                "replace its policy with `grantpath policy upgrade`, or use another root",
-                code="policy_differs",
-            )
+            raise _differs(key, own, named)
         named = own
     log.info("opened %s with the policy %s at %s", key, named.name, store.uri)
     return key, named, named.root(key)
+
+
+def _key(store: Store, root: str, named: Policy) -> str:
+    """The key of a root with this policy. Raises Conflict if the root exists and has a policy with another root type,
+    InvalidReference."""
+    try:
+        return named.root(root).text
+    except InvalidReference:
+        key = registry.canonical_name(root)
+        kept = registry.find(store, key)
+        if kept is None:
+            raise
+        raise _differs(key, kept_policy(store, key, kept), named) from None
+
+
+def _differs(key: str, own: Policy, named: Policy) -> Conflict:
+    version = " in another version than now" if named.name == own.name else f", not {named.name}"
+    return Conflict(
+        f"{key} uses the policy {own.name}{version}: omit the policy (policy=, --policy), replace its policy with "
+        "`grantpath policy upgrade`, or use another root",
+        code="policy_differs",
+    )
 
 
 def _meant(store: Store, root: str) -> str:

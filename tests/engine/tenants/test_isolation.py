@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from grantpath.engine import Authorizer, Invalid, InvalidInput, InvalidReference, Unavailable, Unknown
+from grantpath.engine import Authorizer, Conflict, Invalid, InvalidInput, InvalidReference, Unavailable, Unknown
 from grantpath.engine.tenants import opening, registry
 from grantpath.graph.client.connection import Connection
 from grantpath.graph.guard.store import Store
@@ -90,6 +90,12 @@ def test_root_keeps_its_policy(store: Store) -> None:
     try:
         with pytest.raises(Invalid, match=r"uses the policy gravitino, not lakehouse"):
             opening.open_root(store, name, "lakehouse")
+        with pytest.raises(
+            Conflict, match=r"uses the policy gravitino, not onehouse: omit the policy \(policy=, --policy\)"
+        ):
+            opening.open_root(store, name, "onehouse")  # its roots have another type
+        with pytest.raises(InvalidReference, match="the root of the policy onehouse is an account"):
+            opening.open_root(store, f"{name}-other", "onehouse", may_create=True)
         assert opening.open_root(store, name, None)[1].name == "gravitino"
     finally:
         registry.remove(store, name)

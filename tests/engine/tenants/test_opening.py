@@ -79,6 +79,21 @@ def test_command_creates_a_root_only_with_create(
     assert (ran.code, f"created the root {name} with the policy gravitino" in ran.err) == (0, True)
     assert run(*words, *where, "--create").code in (0, 2)  # the user exists already
 
+    for policy in ("lakehouse", "onehouse"):
+        other = run(*words, "--root", name, "--policy", policy)
+        assert (other.code, f"uses the policy gravitino, not {policy}: omit the policy" in other.err) == (2, True)
+
+
+def test_command_says_which_policy_a_root_gets_by_default(
+    run: Run, store: Store, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run("change", "add user:ann", "--root", name, "--create").err.endswith(
+        f"created the root {name} with the policy lakehouse (the default; --policy names another)\n"
+    )
+    registry.remove(store, name)
+    monkeypatch.setenv("GRANTPATH_POLICY", "gravitino")
+    named = run("change", "add user:ann", "--root", name, "--create").err
+    assert named.endswith(f"created the root {name} with the policy gravitino\n")
 
 @pytest.mark.parametrize("words", [["change", "add user:ann"], ["load", "."]])
 def test_dry_run_of_a_new_root_leaves_none(
