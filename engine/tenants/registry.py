@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from grantpath import cypher
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.tenants.lifecycle import claim, end_root, make_root, renew_root, sweep_root
+from grantpath.engine.tenants.stored_policy import kept_policy
 from grantpath.graph.client.driver import code_of
 from grantpath.graph.errors import GrantpathError, InvalidReference, Unavailable, Unknown
 from grantpath.graph.guard.store import Store
@@ -97,6 +98,20 @@ def listed_one(store: Store, tenant: str) -> Root | None:
 def names(store: Store) -> dict[str, bool]:
     """The tenants other than those of tests: by name, whether each was dropped. Raises Unavailable."""
     return {row["root"]: row["dropped"] for row in _all(store) if _is_name(row["root"])}
+
+
+def hidden_members(store: Store) -> dict[str, dict[str, list[str]]]:
+    """By root: the members of each group and role that its answers omit, such as the list of service admins. Raises
+    InvalidPolicy, Unavailable."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for tenant, is_dropped in names(store).items():
+        kept = None if is_dropped else find(store, tenant)
+        hidden = kept_policy(store, tenant, kept).hidden if kept else []
+        if hidden:
+            rows = cypher.load("hidden_members").run(store.read, root=tenant, hidden=hidden)
+            members = {ref: [row["member"] for row in rows if row["container"] == ref] for ref in hidden}
+            found[tenant] = members
+    return found
 
 
 def _sized(store: Store, row: Row) -> Root:

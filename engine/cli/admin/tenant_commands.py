@@ -1,5 +1,6 @@
 """The commands that maintain roots: roots, roots drop, dump."""
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -21,6 +22,7 @@ from grantpath.engine.cli.context import (
 )
 from grantpath.engine.cli.output import WIDE, counting, emit, out, reporting, styled
 from grantpath.engine.transfer.table_formats import Format
+from grantpath.graph.errors import InvalidInput
 from grantpath.graph.messages import printable
 
 if TYPE_CHECKING:
@@ -32,6 +34,10 @@ if TYPE_CHECKING:
 PANEL = "Roots"
 SIZES = ("subjects", "objects", "members", "owners", "grants", "changes")
 Dropped = Annotated[bool, typer.Option("--dropped", help="list the dropped roots instead")]
+Admins = Annotated[
+    bool,
+    typer.Option("--admins", help="list the members of the roles that answers omit, such as service admins, instead"),
+]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="the root, e.g. metalake:ml")]
 Directory = Annotated[Path, typer.Argument(metavar="DIR", help="a folder, new or empty")]
 As = Annotated[Format, typer.Option("--format", help="the format of the files")]
@@ -61,27 +67,34 @@ def _list(
     timeout: Timeout = None,
     profile: Profile = None,
     dropped: Dropped = False,
+    admins: Admins = False,
 ) -> None:
     before: CommandContext = context.find_root().obj or CommandContext()
     given = before.but(root=root, uri=uri, json=json, quiet=quiet, timeout=timeout, profile=profile)
     context.find_root().obj = given
     if context.invoked_subcommand is None:
         with given.running() as session:
-            list_roots(session, dropped)
+            list_roots(session, dropped, admins)
 
 
-def list_roots(session: CommandContext, dropped: Dropped = False) -> None:
+def list_roots(session: CommandContext, dropped: Dropped = False, admins: Admins = False) -> None:
     """List the roots, as `grantpath roots` without a subcommand does.
 
     If a change dropped a root, only its history remains. `grantpath test` creates roots for its scenarios and removes
     them; if one is listed while no test runs, its test was killed, and you can remove it with `roots drop`. --dropped
-    lists the roots that `roots drop` removed: when, and by whom.
+    lists the roots that `roots drop` removed: when, and by whom. --admins lists who is in the roles that answers omit:
+    in `gravitino` and `lakehouse` the service admins, whom facts set (`member user:ops of role:service_admin`).
     """
     from grantpath.engine.tenants import dropped_roots
     from grantpath.engine.tenants import registry as tenants
 
+    if dropped and admins:
+        raise InvalidInput("--dropped and --admins cannot be combined; give one of them")
     store = session.store()
     try:
+        if admins:
+            _show_admins(session, tenants.hidden_members(store))
+            return
         if dropped:
             _show_dropped(session, dropped_roots.listed(store))
             return
@@ -109,6 +122,21 @@ def _show_dropped(session: CommandContext, found: "list[dropped_roots.DroppedRoo
         by = f" by {each.by}" if each.by else ""
         text = f"  dropped at {each.at:%Y-%m-%d %H:%M:%S}{by}; {each.policy}, revision {each.revision:,}"
         out().print(styled(each.root, "bold"), styled(f"{text}, log {each.head or 'without hashes'}"), sep="")
+
+
+def _show_admins(session: CommandContext, found: "Mapping[str, Mapping[str, list[str]]]") -> None:
+    if session.json:
+        answer = [
+            {"root": root, "role": role, "members": members}
+            for root, roles in found.items()
+            for role, members in roles.items()
+        ]
+        emit({"answer": answer, "complete": True})
+        return
+    for root, roles in found.items():
+        for role, members in roles.items():
+            listed = ", ".join(map(printable, members)) or "nobody"
+            out().print(styled(root, "bold"), f"  {printable(role)}: {listed}", sep="")
 
 
 def _table(found: "list[tenants.Root]") -> "Table":

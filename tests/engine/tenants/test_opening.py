@@ -17,6 +17,7 @@ from grantpath.engine import (
     ServerError,
     Unknown,
 )
+from grantpath.engine.policy import policy as policies
 from grantpath.engine.tenants import opening, registry
 from grantpath.graph.client.connection import Connection
 from grantpath.graph.embedded import server as servers
@@ -78,7 +79,6 @@ def test_command_creates_a_root_only_with_create(
     ran = run(*words, *where, "--create")
     assert (ran.code, f"created the root {name} with the policy gravitino" in ran.err) == (0, True)
     assert run(*words, *where, "--create").code in (0, 2)  # the user exists already
-
     for policy in ("lakehouse", "onehouse"):
         other = run(*words, "--root", name, "--policy", policy)
         assert (other.code, f"uses the policy gravitino, not {policy}: omit the policy" in other.err) == (2, True)
@@ -94,6 +94,7 @@ def test_command_says_which_policy_a_root_gets_by_default(
     monkeypatch.setenv("GRANTPATH_POLICY", "gravitino")
     named = run("change", "add user:ann", "--root", name, "--create").err
     assert named.endswith(f"created the root {name} with the policy gravitino\n")
+
 
 @pytest.mark.parametrize("words", [["change", "add user:ann"], ["load", "."]])
 def test_dry_run_of_a_new_root_leaves_none(
@@ -121,6 +122,19 @@ def admin(store: Store) -> Iterator[str]:
         auth.change_all([f"add {admin}", f"member {admin} of role:service_admin"])
     yield admin
     registry.remove(store, other)
+
+
+def test_service_admins_are_listed_for_the_operator(run: Run, store: Store, name: str, admin: str) -> None:
+    registry.create(store, name, policies.load("lakehouse"), policies.load("lakehouse").root(name))
+    answer = run("roots", "--admins", "--json").json["answer"]
+    [other] = [each["root"] for each in answer if each["members"] == [admin]]
+    assert {"root": other, "role": "role:service_admin", "members": [admin]} in answer
+    assert {"root": name, "role": "role:service_admin", "members": []} in answer
+    told = run("roots", "list", "--admins").out.splitlines()
+    assert {f"{other}  role:service_admin: {admin}", f"{name}  role:service_admin: nobody"} <= {*told}
+    run("change", f"drop {admin}", "--root", other)  # the list keeps the name
+    assert f"{other}  role:service_admin: {admin}" in run("roots", "--admins").out
+    assert run("roots", "--admins", "--dropped").code == 2
 
 
 def test_service_admin_creates_a_metalake_and_owns_it(store: Store, name: str, admin: str) -> None:
