@@ -6,13 +6,21 @@
 // $root    STRING          'metalake:ml'
 // $ref     STRING          'table:hr.public.staff'
 // $hidden  LIST OF STRING  [], references that answers omit
+// $beside  LIST OF STRING  [], for the root: the types whose entities are not in the tree, such as user, and count as its children
 // In Neo4j Browser run this line first, then the whole file:
-// :params {root: 'metalake:ml', ref: 'table:hr.public.staff', hidden: []}
+// :params {root: 'metalake:ml', ref: 'table:hr.public.staff', hidden: [], beside: []}
 MATCH (before:Revision {root: $root})
 WITH before.revision AS revision, before.begun AS begun
 CALL () {
-  MATCH (child)-[:CHILD_OF]->(:Entity {root: $root, ref: $ref})
-  WHERE coalesce(child.exists, true) AND NOT child.ref IN $hidden
+  CALL () {
+    MATCH (child)-[:CHILD_OF]->(:Entity {root: $root, ref: $ref})
+    RETURN child
+  UNION ALL
+    UNWIND $beside AS type
+    MATCH (child:Entity {root: $root, type: type})
+    RETURN child
+  }
+  WITH child WHERE coalesce(child.exists, true) AND NOT child.ref IN $hidden
   WITH child.type AS type, count(*) AS number ORDER BY type
   RETURN collect([type, toString(number)]) AS children
 }

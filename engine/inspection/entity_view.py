@@ -20,7 +20,8 @@ def show(view: RootView, question: ShowEntity, at_least: int | None, ask: Ask) -
     Raises Unknown with similar names, InvalidReference, Inconsistent, Unavailable.
     """
     policy, ref = view.policy, view.policy.reference(question.ref, view.root)
-    row = ask("show_entity", at_least=at_least, ref=ref.text, hidden=policy.hidden)
+    beside = policy.beside_the_tree if ref == view.root else []
+    row = ask("show_entity", at_least=at_least, ref=ref.text, hidden=policy.hidden, beside=beside)
     view.need_existing([ref.text], row["known"])
     entity, revision = row["entity"], row["revision"]
     page, question = PageRequest(SHOWN), question.model_copy(update={"ref": ref.text})

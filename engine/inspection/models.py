@@ -151,8 +151,8 @@ class EntityView(Frozen):
     """One entity with its surroundings. `complete` of a page is false if the page is cut.
 
     `exists` is false for a name with grants on it before it is created. `builtin` is true for an entity that comes with
-    the policy. `parents` are the places above it, the nearest first; `children` counts the objects directly below it by
-    type.
+    the policy. `parents` are the places above it, the nearest first; `children` counts the entities directly below it
+    by type; those of the root include users and groups.
     """
 
     question: ShowEntity

@@ -99,6 +99,15 @@ class Policy:
     def addable_by_mention(self) -> list[str]:
         return [name for name, entry in self.file.types.items() if entry.kind in ("user", "group")]
 
+    @cached_property
+    def beside_the_tree(self) -> list[str]:
+        """The types directly in the root whose entities are not in the tree of objects, such as users and groups."""
+        return [
+            type_
+            for type_, parent in self._parent_types.items()
+            if parent == self.root_type and not self.is_securable(type_)
+        ]
+
     @property
     def builtins(self) -> Mapping[str, BuiltinEntry]:
         return self.file.builtin

@@ -19,7 +19,7 @@ class MemoryViews:
         self._below = Descendants(version, policy, root)
         self._paths = MemoryPaths(version, policy, root)
 
-    def show_entity(self, *, ref: str, hidden: Sequence[str]) -> dict[str, Any]:
+    def show_entity(self, *, ref: str, hidden: Sequence[str], beside: Sequence[str]) -> dict[str, Any]:
         """One entity, with the number of its edges of each kind."""
         entity = self._policy.reference(ref, self._root)
         if not self._is_node(entity):
@@ -38,7 +38,9 @@ class MemoryViews:
                 "grants_on": sum(each["subject"] not in hidden for each in self._grants_on(ref)),
                 "grants_to": sum(each["object"] not in hidden for each in self._grants_to(ref)),
                 "owns": sum(1 for _ in self._owned(ref)),
-                "children": [[type_, str(number)] for type_, number in self._children(entity, hidden) if number],
+                "children": [
+                    [type_, str(number)] for type_, number in self._children(entity, hidden, beside) if number
+                ],
             },
         }
 
@@ -137,11 +139,11 @@ class MemoryViews:
         found = () if number is None else self._version.places_of.get(number) or ()
         return [self._version.numbers.refs[each] for each in found]
 
-    def _children(self, entity: Reference, hidden: Sequence[str]) -> Iterator[tuple[str, int]]:
-        """By type, in order: the number of objects directly below an entity."""
+    def _children(self, entity: Reference, hidden: Sequence[str], beside: Sequence[str]) -> Iterator[tuple[str, int]]:
+        """By type, in order: the number of entities directly below an entity, and of those of the types `beside`."""
         for type_ in sorted(self._policy.names.types):
             chain = self._policy.names.chain(type_)
-            if len(chain) > 1 and chain[1] == entity.type and self._policy.is_securable(type_):
+            if len(chain) > 1 and chain[1] == entity.type and (self._policy.is_securable(type_) or type_ in beside):
                 yield (
                     type_,
                     sum(ref not in hidden for ref in existing_below(self._version, self._policy, type_, entity)),

@@ -1,6 +1,7 @@
 """Lists, grants and memberships: equal to what the facts of random tenants say, page by page."""
 
 import random
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -180,6 +181,8 @@ def test_show_has_the_surroundings_of_an_entity(worlds: Worlds, policy: str) -> 
         entity = world.entities[ref]
         assert (view.ref, view.type, view.exists, view.builtin) == (ref, entity.type, entity.exists, entity.builtin)
         assert list(view.parents) == world.above(ref)
+        inside = Counter(world.entities[each].type for each in world.existing if world.above(each)[:1] == [ref])
+        assert view.children == inside  # users and groups count as inside the root, as `parents` says
         assert view.owner == world.owner.get(ref)
         on, to = [each for each in world.grants if each[0] == ref], [each for each in world.grants if each[1] == ref]
         assert view.counts.model_dump() == {
