@@ -12,6 +12,7 @@ from grantpath.engine.cli.bulk.spark_commands import expect_small_jobs, working
 from grantpath.engine.cli.context import CommandContext, command
 from grantpath.engine.cli.output import counting, emit, lines, out, styled, warn
 from grantpath.graph.errors import InvalidInput
+from grantpath.graph.messages import printable
 
 if TYPE_CHECKING:
     from grantpath.engine.scenarios.runner import Answer, Question, Report, Result
@@ -90,7 +91,9 @@ def _print(session: CommandContext, report: "Report") -> None:
     console = out()
     for result in report.results:
         if not result.passed:
-            console.print(styled(f"{result.file}:{result.line}", "bold"), styled(f" {result.statement}"), sep="")
+            console.print(
+                styled(f"{printable(result.file)}:{result.line}", "bold"), f" {printable(result.statement)}", sep=""
+            )
             lines(console, "in", [result.scenario])
             lines(console, "expected", [_word(result, result.expected)], "green")
             lines(console, "got", [f"{_word(result, result.got)} ({result.engine})"], "red")

@@ -119,7 +119,7 @@ def _show_dropped(session: CommandContext, found: "list[dropped_roots.DroppedRoo
         emit({"answer": [{**asdict(each), "at": each.at.isoformat()} for each in found], "complete": True})
         return
     for each in found:
-        by = f" by {each.by}" if each.by else ""
+        by = f" by {printable(each.by)}" if each.by else ""
         text = f"  dropped at {each.at:%Y-%m-%d %H:%M:%S}{by}; {each.policy}, revision {each.revision:,}"
         out().print(styled(each.root, "bold"), styled(f"{text}, log {each.head or 'without hashes'}"), sep="")
 
@@ -154,7 +154,7 @@ def _table(found: "list[tenants.Root]") -> "Table":
 
 
 def _shown(root: "tenants.Root") -> str:
-    return f"{root.root}{' (dropped)' * root.dropped}{' (of a test)' * root.of_test}"
+    return f"{printable(root.root)}{' (dropped)' * root.dropped}{' (of a test)' * root.of_test}"
 
 
 def _holds(root: "tenants.Root") -> str:
@@ -190,7 +190,7 @@ def _report_drop(session: CommandContext, name: str, sizes: dict[str, int], what
     if session.json:
         emit({"dropped": name, "sizes": sizes})
     else:
-        out().print(styled("dropped", "bold green"), styled(f" {name}{what}"), sep="")
+        out().print(styled("dropped", "bold green"), f" {printable(name)}{what}", sep="")
 
 
 def dump(session: CommandContext, directory: Directory, format_: As = "csv") -> None:

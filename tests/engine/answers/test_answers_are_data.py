@@ -112,6 +112,8 @@ def test_every_answer_can_be_copied(auth: Authorizer, monkeypatch: pytest.Monkey
                     assert type(answer).__hash__ is None  # a list, as documented
                 else:
                     assert len({each, answer}) == 1
+                for name in ("question", "typed_paths"):
+                    assert hash(getattr(each, name, None)) == hash(getattr(answer, name, None))
     assert seen == ANSWERS - PARTS, "give an answer of each exported type"
 
 
