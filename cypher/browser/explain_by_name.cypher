@@ -197,14 +197,17 @@ WITH *, [each IN CASE WHEN problem IS NULL THEN verdict.found ELSE [] END WHERE 
     ELSE reduce(terms = [], clause IN clauses | terms + clause) END WHERE any(atom IN term WHERE each.fact IN atom.any
     OR NOT allowed AND each.fact IN atom.none))] AS shown
 CALL (root, actor, object, shown) {
+  OPTIONAL MATCH (asked:Entity {root: root, ref: object})
   UNWIND [each IN shown WHERE each.by IS NOT NULL] AS each
-  WITH *, each.by AS by, each.on AS on
+  WITH actor, asked, each.on AS on, collect(each) AS there
+  // from the object up to the place of the grants, or from there up to the object, once for each place: the planner could search it
+  // down from the place, for each grant
+  WITH *, head([up = (asked)-[:CHILD_OF*0..]->(above) WHERE above = on | up] + [down = (on)-[:CHILD_OF*1..]->(above) WHERE above = asked | down]) AS tree
+  UNWIND there AS each
+  WITH *, each.by AS by
   MATCH granted = (by)-[grant:ALLOW|DENY|OWNS]->(on)
   WHERE type(grant) = split(each.fact, ' ')[0] AND coalesce(grant.privilege, split(each.fact, ' ')[1]) = split(each.fact, ' ')[1]
-  // from the object up to the place of the grant, or from there up to the object
-  OPTIONAL MATCH up = (:Entity {root: root, ref: object})-[:CHILD_OF*0..]->(on)
-  OPTIONAL MATCH down = (on)-[:CHILD_OF*1..]->(:Entity {root: root, ref: object})
-  WITH actor, by, granted, coalesce(up, down) AS tree
+  WITH actor, by, granted, tree
   // a direct membership needs no search among the many that a user can have
   CALL (actor, by) {
     MATCH membership = (actor)-[:MEMBER_OF|HAS_ROLE]->(by) RETURN membership
