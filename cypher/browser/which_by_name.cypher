@@ -1,6 +1,5 @@
 // which_by_name.cypher: on which objects of a type may a subject do something? It uses the copy of the policy in the graph, so three
-// names suffice. DENY overrides ALLOW. The list agrees with `grantpath which`: in byte order, complete. Each candidate object is
-// evaluated by itself; use which.cypher for very many objects.
+// names suffice. DENY overrides ALLOW. The list agrees with `grantpath which`: in byte order, complete.
 // $subject    STRING  'user:bob'; with an active role 'user:bob as role:analyst'
 // $operation  STRING  'load_table', or a privilege: 'SELECT_TABLE'
 // $type       STRING  'table'; with second objects 'table with tag=tag:pii, key=REF'; if several roots have the subject
@@ -65,118 +64,110 @@ CALL (root, policy, subject, object, as_role, seconds) {
   MATCH (entity:Entity {root: root, ref: ref}) WHERE coalesce(entity.exists, true) AND NOT ref IN policy.hidden
   RETURN collect(ref) AS known
 }
-// 5 who acts: the subject with its groups and roles, or with one role at a time
 OPTIONAL MATCH (actor:Entity {root: root, ref: subject}) WHERE coalesce(actor.exists, true)
 OPTIONAL MATCH (acts:RuleType:RulePart {root: root, name: split(subject, ':')[0]})
-CALL (rule, actor, acts, as_role) {
-  MATCH (actor)-[:MEMBER_OF|HAS_ROLE*0..]->(held)
-  WITH rule, actor, acts, as_role, collect(DISTINCT held) AS held, rule.one_role AND (as_role IS NOT NULL OR acts.kind <> 'role') AS one_role
-  CALL (actor, held, as_role, one_role) {
-    WITH * WHERE NOT one_role AND (as_role IS NULL OR any(role IN held WHERE role.ref = as_role))
-    RETURN null AS role, held AS principals
-  UNION ALL
-    WITH * WHERE one_role
-    UNWIND [role IN held WHERE role.ref = as_role OR as_role IS NULL AND EXISTS { (actor)-[:HAS_ROLE]->(role) }] AS role
-    MATCH (role)-[:HAS_ROLE*0..]->(principal)
-    RETURN role.ref AS role, collect(DISTINCT principal) AS principals
-  }
-  RETURN collect({role: role, principals: principals}) AS actors
-}
-// 6 candidates: the objects at or below the subject's facts; every object of the type, if a clause can hold without such a fact or
-// the subject has a grant on the root object
-WITH *, [fact IN asked WHERE fact.effect IN ['ALLOW', 'OWNS', 'HOLDS', 'IS'] AND fact.below IS NULL AND NOT fact.place STARTS WITH '='
-  AND NOT fact.place STARTS WITH 'with.' | fact.fact] AS own
-CALL (root, policy, type, actors, clauses, own) {
-  UNWIND actors AS acting
-  UNWIND acting.principals AS principal
-  WITH DISTINCT root, policy, type, clauses, own, principal
-  WITH root, policy, type, clauses, own, collect(principal) AS principals
+CALL (root, policy, rule, type, seconds, actor, acts, as_role, clauses, asked) {
+  // 5 the places that all objects share: the root object, second objects and their ancestors, roles that a clause names
   MATCH (top:Entity {root: root, type: policy.root_type}) WHERE top.ref >= ''
-  WITH *, any(one IN clauses WHERE all(term IN one WHERE any(atom IN term WHERE any(fact IN atom.any WHERE NOT fact IN own))))
-    OR EXISTS { MATCH (principal)-[:ALLOW|OWNS]->(top) WHERE principal IN principals } AS every
-  CALL (root, type, principals, every) {
-    WITH * WHERE every
-    MATCH (one:Entity {root: root, type: type}) WHERE one.ref >= ''
-    RETURN one
+  CALL (root, seconds, asked, top) {
+    RETURN top.type AS name, top AS node
   UNION
-    WITH * WHERE NOT every
-    UNWIND principals AS principal
-    MATCH (principal)-[:ALLOW|OWNS*0..1]->(place)
-    MATCH (place)<-[:CHILD_OF*0..]-(one {type: type})
-    RETURN one
-  }
-  WITH DISTINCT one WHERE coalesce(one.exists, true) AND NOT one.ref IN policy.hidden
-  RETURN collect(one) AS objects
-}
-CALL (root, policy, rule, type, actor, actors, asked, clauses, seconds, objects) {
-  UNWIND objects AS one
-  WITH *, one.ref AS object
-  // 7 the places of each: the object, its ancestors, and the same of second objects
-  CALL (root, policy, object, seconds) {
-    MATCH (top:Entity {root: root, type: policy.root_type}) WHERE top.ref >= ''
-    UNWIND [{ref: object}] + seconds AS named
+    UNWIND seconds AS named
     WITH *, split(substring(named.ref, size(split(named.ref, ':')[0]) + 1), '.') AS parts, COLLECT {
       MATCH (:RuleType:RulePart {root: root, name: split(named.ref, ':')[0]})-[:IN*1..]->(above) RETURN above.name } AS above
     // a name that was never created is not in the tree: its ancestors follow from its segments
-    UNWIND [named.ref, top.ref] + reduce(refs = [], end IN range(1, size(parts) - 1) | refs + [type IN above |
+    UNWIND [named.ref] + reduce(refs = [], end IN range(1, size(parts) - 1) | refs + [type IN above |
       type + ':' + reduce(name = parts[0], part IN parts[1..end] | name + '.' + part)]) AS ref
-    MATCH (:Entity {root: root, ref: ref})-[:CHILD_OF*0..]->(place)
-    RETURN collect(DISTINCT {at: CASE place WHEN top THEN '' ELSE coalesce('with.' + named.key + '.', '') END + place.type, node: place}) AS places
+    MATCH (:Entity {root: root, ref: ref})-[:CHILD_OF*0..]->(node)
+    WITH * WHERE node <> top
+    RETURN 'with.' + named.key + '.' + node.type AS name, node
+  UNION
+    UNWIND [fact IN asked WHERE fact.place STARTS WITH '='] AS fact
+    MATCH (node:Entity {root: root, ref: substring(fact.place, 1)})
+    RETURN fact.place AS name, node
   }
-  WITH * WHERE none(each IN rule.inside WHERE [place IN places WHERE place.at = 'with.' + each | place.node]
-    <> [place IN places WHERE place.at = split(each, '.')[1] | place.node])
-  // 8 the facts of the rule that are true for each of them
-  CALL (actor, actors, asked, places, clauses) {
-    UNWIND actors AS acting
-    CALL (actor, acting, asked, places) {
-      CALL (actor, acting, asked, places) {
-        UNWIND places AS place
-        UNWIND acting.principals AS principal
-        WITH place, place.node AS object, principal
-        MATCH (principal)-[grant:ALLOW|DENY|OWNS]->(object)
-        RETURN type(grant) + ' ' + coalesce(grant.privilege + ' ', '') + place.at AS fact,
-          principal.ref + CASE type(grant) WHEN 'OWNS' THEN ' owns ' ELSE ' has ' + type(grant) + ' ' + grant.privilege + ' on ' END + object.ref AS line,
-          principal AS by, object AS on
-      UNION
-        UNWIND [fact IN asked WHERE fact.effect IN ['IS', 'HOLDS', 'EXISTS', 'BUILTIN']] AS fact
-        UNWIND CASE WHEN fact.place STARTS WITH '=' THEN acting.principals ELSE [place IN places WHERE place.at = fact.place | place.node] END AS object
-        WITH fact, object WHERE CASE fact.effect
-          WHEN 'IS' THEN object = actor
-          WHEN 'HOLDS' THEN object IN acting.principals AND (NOT fact.place STARTS WITH '=' OR fact.place = '=' + object.ref)
-          WHEN 'EXISTS' THEN coalesce(object.exists, true) ELSE coalesce(object.builtin, false) END
-        RETURN fact.fact AS fact, CASE fact.effect WHEN 'IS' THEN actor.ref + ' is ' + object.ref + ' itself'
-          WHEN 'HOLDS' THEN actor.ref + ' is in or holds ' + object.ref ELSE object.ref + ' exists' END AS line, null AS by, object AS on
-      UNION
-        UNWIND [fact IN asked WHERE fact.effect = 'ALLOW' AND fact.below IS NOT NULL] AS fact
-        UNWIND [place IN places WHERE place.at = fact.place | place.node] AS object
-        UNWIND acting.principals AS principal
-        MATCH (principal)-[:ALLOW {privilege: fact.privilege}]->(inner {type: fact.below})-[:CHILD_OF*1..]->(object)
-        RETURN fact.fact AS fact, principal.ref + ' has ALLOW ' + fact.privilege + ' on ' + inner.ref + ' below ' + object.ref AS line,
-          principal AS by, inner AS on
-      UNION
-        UNWIND [fact IN asked WHERE fact.effect = 'EVERY'] AS fact
-        UNWIND [place IN places WHERE place.at = fact.place | place.node] AS object
-        WITH fact, object WHERE NOT EXISTS {
-          MATCH (object)<-[:CHILD_OF*1..]-(inner)
-          WHERE inner.type IN split(fact.below, ',') AND coalesce(inner.exists, true) AND NOT EXISTS {
-            MATCH (inner)<-[grant:ALLOW]-(one) WHERE one IN acting.principals AND grant.privilege IN split(fact.privilege, ',') } }
-        RETURN fact.fact AS fact, actor.ref + ' has ' + fact.privilege + ' on every existing ' + fact.below + ' below ' + object.ref AS line,
-          null AS by, object AS on
+  WITH top, collect({name: name, node: node}) AS shared
+  // an object that exists is in objects that exist
+  WITH *, COLLECT { MATCH (:RuleType:RulePart {root: root, name: type})-[:IN*0..]->(above) RETURN 'EXISTS ' + above.name } AS given,
+    [fact IN asked | fact.fact] AS relevant
+  CALL (root, rule, actor, acts, as_role, clauses, asked, top, shared, given, relevant) {
+    // 6 who acts: the subject with its groups and roles, or with one role at a time
+    CALL (rule, actor, acts, as_role) {
+      MATCH (actor)-[:MEMBER_OF|HAS_ROLE*0..]->(held)
+      WITH rule, actor, acts, as_role, collect(DISTINCT held) AS held, rule.one_role AND (as_role IS NOT NULL OR acts.kind <> 'role') AS one_role
+      CALL (actor, held, as_role, one_role) {
+        WITH * WHERE NOT one_role AND (as_role IS NULL OR any(role IN held WHERE role.ref = as_role))
+        RETURN held AS principals
+      UNION ALL
+        WITH * WHERE one_role
+        UNWIND [role IN held WHERE role.ref = as_role OR as_role IS NULL AND EXISTS { (actor)-[:HAS_ROLE]->(role) }] AS role
+        CALL (role) { MATCH (role)-[:HAS_ROLE*0..]->(principal) RETURN collect(DISTINCT principal) AS principals }
+        RETURN principals
       }
-      RETURN collect({fact: fact, line: line, by: by, on: on}) AS found, collect(fact) AS facts
+      RETURN principals
     }
-    // 9 the rule: one DENY beats every ALLOW; `open` are the terms of a clause that do not hold
-    WITH acting, found, [clause IN clauses | {clause: clause, open: [term IN clause WHERE none(atom IN term WHERE
-      any(fact IN atom.any WHERE fact IN facts) AND none(fact IN atom.none WHERE fact IN facts))]}] AS judged
-    WITH acting, found, reduce(best = head(judged), each IN judged | CASE WHEN size(each.open) < size(best.open) THEN each ELSE best END) AS nearest
-    ORDER BY coalesce(size(nearest.open), 1000), acting.role
-    RETURN collect({role: acting.role, found: found, nearest: nearest})[0] AS verdict
+    CALL (root, actor, principals, top, shared, given, asked, relevant, clauses) {
+      CALL (root, actor, principals, shared, asked, relevant) {
+        // 7 what is granted where, and which properties matter: first of the shared places
+        UNWIND shared AS each WITH each.node AS place
+        UNWIND ['', CASE WHEN coalesce(place.exists, true) THEN 'EXISTS ' END, CASE WHEN place.builtin THEN 'BUILTIN ' END,
+          CASE WHEN place IN principals THEN 'HOLDS ' END, CASE place WHEN actor THEN 'IS ' END] AS property RETURN place, property
+      UNION ALL
+        UNWIND principals AS principal MATCH (principal)-[grant:ALLOW|DENY|OWNS]->(place)
+        WITH place, type(grant) + ' ' + coalesce(grant.privilege + ' ', '') AS property
+        WHERE property + place.type IN relevant OR place IN [each IN shared | each.node] RETURN place, property
+      UNION ALL
+        UNWIND principals AS place UNWIND CASE place WHEN actor THEN ['HOLDS ', 'IS '] ELSE ['HOLDS '] END AS property
+        WITH place, property WHERE property + place.type IN relevant RETURN place, property
+      UNION ALL
+        UNWIND [fact IN asked WHERE fact.effect = 'BUILTIN'] AS fact
+        MATCH (place:Entity {root: root, type: fact.place}) WHERE place.ref >= '' AND place.builtin
+        RETURN place, 'BUILTIN ' AS property
+      UNION ALL
+        // rarely needed: what is granted below a place, and a grant on everything that exists there
+        UNWIND CASE WHEN any(fact IN asked WHERE fact.effect = 'ALLOW' AND fact.below IS NOT NULL) THEN principals ELSE [] END AS principal
+        MATCH (principal)-[grant:ALLOW]->(inner)-[:CHILD_OF*1..]->(place)
+        RETURN place, 'ALLOW ' + grant.privilege + ' ' + inner.type + ' below ' AS property
+      UNION ALL
+        UNWIND [fact IN asked WHERE fact.effect = 'EVERY'] AS fact
+        MATCH (place:Entity {root: root, type: split(fact.place, '.')[-1]}) WHERE place.ref >= '' AND NOT EXISTS {
+          MATCH (place)<-[:CHILD_OF*1..]-(inner)
+          WHERE inner.type IN split(fact.below, ',') AND coalesce(inner.exists, true) AND NOT EXISTS {
+            MATCH (inner)<-[grant:ALLOW]-(one) WHERE one IN principals AND grant.privilege IN split(fact.privilege, ',') } }
+        RETURN place, left(fact.fact, size(fact.fact) - size(fact.place)) AS property
+      }
+      WITH DISTINCT place, property
+      // a fact is named by the type of its place; facts of shared places hold for every object, so they move to the root object
+      UNWIND [place.type] + [each IN shared WHERE each.node = place | each.name] AS name
+      WITH CASE name WHEN place.type THEN place ELSE top END AS place, property + name AS fact WHERE fact IN relevant OR place = top
+      WITH place, collect(fact) AS granted
+      MATCH (place)-[:CHILD_OF*0..]->(above) // each place inherits the facts of those above it
+      WITH above, collect(place) AS inside, head(collect(CASE place WHEN above THEN granted END)) AS granted
+      UNWIND inside AS place WITH place, head(collect(CASE place WHEN above THEN granted END)) AS granted,
+        collect(CASE WHEN place <> above THEN granted END) AS outer
+      WITH place, granted, reduce(all = given, some IN outer | all + some) AS inherited
+      // 8 the rule: one DENY beats every ALLOW. It is 1 where all that is inside is gained, and -1 where it is lost
+      WITH place, [facts IN [inherited, inherited + granted] | any(clause IN clauses WHERE all(term IN clause WHERE any(atom IN term
+        WHERE any(fact IN atom.any WHERE fact IN facts) AND none(fact IN atom.none WHERE fact IN facts))))] AS verdicts
+      RETURN place, toInteger(verdicts[1]) - CASE place WHEN top THEN 0 ELSE toInteger(verdicts[0]) END AS change
+    }
+    WITH place, sum(change) AS change WHERE change <> 0
+    RETURN collect([place, change]) AS changes
   }
-  WITH object AS ref WHERE verdict.nearest.open = []
+  // the objects inside, on which more roles gain access than lose it
+  CALL (root, type, top, changes) {
+    UNWIND changes AS each WITH each[0] AS place, each[1] AS change
+    UNWIND CASE place WHEN top THEN COLLECT { MATCH (one:Entity {root: root, type: type}) WHERE one.ref >= '' RETURN one }
+      ELSE COLLECT { MATCH (place)<-[:CHILD_OF*0..]-(one {type: type}) RETURN one } END AS one
+    WITH one, sum(change) AS roles WHERE roles > 0 AND coalesce(one.exists, true)
+    RETURN one
+  }
+  WITH one.ref AS ref WHERE NOT one.ref IN policy.hidden AND all(each IN rule.inside WHERE
+    [place IN shared WHERE place.name = 'with.' + each | place.node] = COLLECT { MATCH (one)-[:CHILD_OF*0..]->(above {type: split(each, '.')[1]}) RETURN above })
   WITH ref ORDER BY ref
   RETURN collect(ref) AS answer
 }
-// 10 the first reason to refuse an answer
+// 9 the first reason to refuse an answer
 WITH *, [ref IN [second IN seconds WHERE NOT coalesce(second.key IN rule.new, false) | second.ref] WHERE NOT ref IN known] + [ref IN [as_role] WHERE ref IS NOT NULL AND NOT ref IN known] AS absent,
   [second IN seconds | second.key + '=' + split(second.ref, ':')[0]] AS given
 OPTIONAL MATCH (after:Revision {root: root})
@@ -201,7 +192,7 @@ WITH *, head([each IN [
   [absent <> [], absent[0] + ' does not exist', absent[0]],
   [NOT subject IN known, subject + ' does not exist, so the list is empty', subject]
 ] WHERE each[0] | each]) AS problem
-// 11 similar names, in upper or lower case: one contains the other, or they differ by one added, removed or changed letter, or by two swapped ones
+// 10 similar names, in upper or lower case: one contains the other, or they differ by one added, removed or changed letter, or by two swapped ones
 CALL (root, type, problem) {
   WITH * WHERE problem[2] IS NOT NULL
   CALL (root, type, problem) {

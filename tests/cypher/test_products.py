@@ -156,6 +156,7 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "check_by_name": {"subject": USER, "operation": "load_table", "object": TABLE},
     "remedy_by_name": {"subject": USER, "operation": "drop_table", "object": TABLE},
     "who_by_name": {"operation": "load_table", "object": TABLE},
+    "which_by_name": {"subject": USER, "operation": "load_table", "type": "table"},
     "explain_by_name": {"subject": USER, "operation": "load_table", "object": TABLE},
     "what_a_leaving_user_leaves": {"subject": USER},
 }
