@@ -2,9 +2,9 @@
 
 import inspect
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -107,29 +107,22 @@ HELP, VERSION = ("--help", "-h"), "--version"
 INSTALL_COMPLETION, SHOW_COMPLETION = "--install-completion", "--show-completion"
 AS_JSON = "grantpath.json"  # in the data of click's context: whether --json is given
 ENDING = (*HELP, VERSION, INSTALL_COMPLETION, SHOW_COMPLETION)  # options that print something and end the command
-# Every command takes these options, and the command `grantpath` takes them before the name of the command.
-SHARED: tuple[tuple[str, Any, Any], ...] = (
-    ("root", Root, None),
-    ("policy", PolicyName, None),
-    ("uri", Uri, None),
-    ("json", Json, False),
-    ("quiet", Quiet, False),
-    ("timeout", Timeout, None),
-    ("profile", Profile, None),
-)
 
 
 @dataclass(frozen=True)
 class CommandContext:
-    """The options that every command takes. None: not given."""
+    """The options that every command takes, and the settings that result. None: not given.
 
-    root: str | None = None
-    policy: str | None = None
-    uri: str | None = None
-    json: bool = False
-    quiet: bool = False
-    timeout: float | None = None
-    profile: str | None = None
+    The command `grantpath` takes them, too, before the name of the command.
+    """
+
+    root: Root = None
+    policy: PolicyName = None
+    uri: Uri = None
+    json: Json = False
+    quiet: Quiet = False
+    timeout: Timeout = None
+    profile: Profile = None
     settings: tuple[Setting, ...] = ()
 
     def but(self, **options: Any) -> "CommandContext":
@@ -184,6 +177,23 @@ class CommandContext:
         from grantpath.engine.cli.command_authorizer import open_selected
 
         return open_selected(self, create, history, policy, by, dry_run)
+
+
+SHARED = {field.name: field for field in fields(CommandContext) if field.name != "settings"}
+
+
+def with_shared_options(
+    function: Callable[..., Any], before: Sequence[inspect.Parameter] = (), after: Sequence[inspect.Parameter] = ()
+) -> None:
+    """Gives a function for Typer, which takes keywords, the options of CommandContext, and others before or after."""
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    shared = [
+        inspect.Parameter(name, keyword, default=field.default, annotation=field.type) for name, field in SHARED.items()
+    ]
+    context = inspect.Parameter("context", keyword, annotation=typer.Context)
+    ordered = [each.replace(kind=keyword) for each in (*before, *shared, *after)]
+    function.__signature__ = inspect.Signature([context, *ordered])  # type: ignore[attr-defined]
+    function.__annotations__ = {}
 
 
 def second_objects(pairs: list[str]) -> dict[str, str]:
@@ -271,17 +281,12 @@ def command(app: typer.Typer, panel: str, example: str, name: str | None = None)
         @wraps(function)
         def run(context: typer.Context, **given: Any) -> None:
             given = {name: _read(value) for name, value in given.items()}
-            shared = {name: given.pop(name) for name, _, _ in SHARED}
+            shared = {name: given.pop(name) for name in SHARED}
             before: CommandContext = context.find_root().obj or CommandContext()
             with before.but(**shared).running() as session:
                 raise typer.Exit(function(session, **given) or 0)
 
-        keyword = inspect.Parameter.KEYWORD_ONLY
-        shared = [inspect.Parameter(name, keyword, default=default, annotation=kind) for name, kind, default in SHARED]
-        context = inspect.Parameter("context", keyword, annotation=typer.Context)
-        given = [parameter.replace(kind=keyword) for parameter in own]
-        run.__signature__ = inspect.Signature([context, *given, *shared])  # type: ignore[attr-defined]
-        run.__annotations__ = {}
+        with_shared_options(run, own)
         text = _unfolded(function.__doc__ or "")
         app.command(name, cls=_Command, rich_help_panel=panel, help=text, epilog=f"Example: {example}")(run)
         return function

@@ -1,5 +1,6 @@
 """The entry point of the command line, and its error handling. Each group of commands has its own module."""
 
+import inspect
 import logging
 import os
 import re
@@ -30,17 +31,12 @@ from grantpath.engine.cli.completion import completion_scripts
 from grantpath.engine.cli.context import (
     AS_JSON,
     INSTALL_COMPLETION,
+    SHARED,
     SHOW_COMPLETION,
     VERSION,
     CommandContext,
     Commands,
-    Json,
-    PolicyName,
-    Profile,
-    Quiet,
-    Root,
-    Timeout,
-    Uri,
+    with_shared_options,
 )
 from grantpath.engine.cli.context import HELP as HELP_OPTIONS
 from grantpath.engine.cli.output import emit, emit_error
@@ -93,36 +89,33 @@ def _install_completion(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(invoke_without_command=True)
-def options(
-    context: typer.Context,
-    root: Root = None,
-    policy: PolicyName = None,
-    uri: Uri = None,
-    json: Json = False,
-    quiet: Quiet = False,
-    timeout: Timeout = None,
-    profile: Profile = None,
-    version: Annotated[bool, typer.Option(VERSION, help="print the version", is_eager=True, callback=_version)] = False,
-    install_completion: Annotated[
-        bool,
-        typer.Option(
-            INSTALL_COMPLETION,
-            help="install the completion of names for bash or zsh",
-            is_eager=True,
-            callback=_install_completion,
-        ),
-    ] = False,
-    show_completion: Annotated[
-        bool,
-        typer.Option(SHOW_COMPLETION, help="print the completion script", is_eager=True, callback=_show_completion),
-    ] = False,
-) -> None:
-    context.obj = CommandContext().but(
-        root=root, policy=policy, uri=uri, json=json, quiet=quiet, timeout=timeout, profile=profile
-    )
+Version = Annotated[bool, typer.Option(VERSION, help="print the version", is_eager=True, callback=_version)]
+InstallCompletion = Annotated[
+    bool,
+    typer.Option(
+        INSTALL_COMPLETION,
+        help="install the completion of names for bash or zsh",
+        is_eager=True,
+        callback=_install_completion,
+    ),
+]
+ShowCompletion = Annotated[
+    bool, typer.Option(SHOW_COMPLETION, help="print the completion script", is_eager=True, callback=_show_completion)
+]
+
+
+def _ending(version: Version = False, install: InstallCompletion = False, show: ShowCompletion = False) -> None:
+    """The options of the command `grantpath` itself, each of which prints something and ends it."""
+
+
+def _options(context: typer.Context, **given: Any) -> None:
+    context.obj = CommandContext().but(**{name: given[name] for name in SHARED})
     if context.invoked_subcommand is None:
         print(context.get_help())
+
+
+with_shared_options(_options, after=[*inspect.signature(_ending).parameters.values()])
+app.callback(invoke_without_command=True)(_options)
 
 
 for module in (
