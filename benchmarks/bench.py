@@ -165,7 +165,7 @@ def _lists(authorizer: Authorizer, questions: Sequence[Question], progress: Call
 def _spark(authorizer: Authorizer, progress: Callable[[str], None]) -> Figures:
     os.environ.setdefault("GRANTPATH_SPARK_MEMORY", SPARK_MEMORY)
     from grantpath.spark_sync.bulk.bulk_access import access
-    from grantpath.spark_sync.mirroring.graph_reader import mirror
+    from grantpath.spark_sync.mirroring.mirror import mirror
 
     folder = Path(tempfile.mkdtemp(prefix="grantpath-bench-"))
     try:

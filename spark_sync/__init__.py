@@ -1,6 +1,6 @@
 """Bulk answers: a mirror of a root in Parquet, and the access of all users, computed by Spark.
 
-Start at `graph_reader.py`, which writes a snapshot; `bulk_access.py` answers from it for all users. The exported names
+Start at `mirror.py`, which writes a snapshot; `bulk_access.py` answers from it for all users. The exported names
 are imported on first use. The package needs the extra `spark`. Without this extra, the import raises a
 ModuleNotFoundError that tells how to install it.
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from grantpath.spark_sync.bulk.bulk_access import access as access
     from grantpath.spark_sync.bulk.difference import diff as diff
     from grantpath.spark_sync.bulk.verification import verify as verify
-    from grantpath.spark_sync.mirroring.graph_reader import mirror as mirror
+    from grantpath.spark_sync.mirroring.mirror import mirror as mirror
     from grantpath.spark_sync.reporting.report_page import report as report
     from grantpath.spark_sync.session.snapshot import Snapshot as Snapshot
     from grantpath.spark_sync.tables.analyst_views import duckdb_views as duckdb_views
@@ -33,7 +33,7 @@ _HOMES = {
     "diff": "grantpath.spark_sync.bulk.difference",
     "duckdb_views": "grantpath.spark_sync.tables.analyst_views",
     "export": "grantpath.spark_sync.tables.snapshot_export",
-    "mirror": "grantpath.spark_sync.mirroring.graph_reader",
+    "mirror": "grantpath.spark_sync.mirroring.mirror",
     "register": "grantpath.spark_sync.tables.analyst_views",
     "report": "grantpath.spark_sync.reporting.report_page",
     "verify": "grantpath.spark_sync.bulk.verification",

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from grantpath.graph.embedded.connect import connection
 from grantpath.graph.errors import GrantpathError
 from grantpath.spark_sync.bulk.bulk_access import BROADCAST_MIB, access
-from grantpath.spark_sync.mirroring.graph_reader import mirror
+from grantpath.spark_sync.mirroring.mirror import mirror
 
 
 def main(given: Sequence[str] | None = None) -> int:

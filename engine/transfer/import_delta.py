@@ -13,8 +13,8 @@ from grantpath import cypher
 from grantpath.engine.change.change_step import Kept
 from grantpath.engine.change.deltas import Delta
 from grantpath.engine.policy.policy import Policy
+from grantpath.engine.transfer.delta_of_import import delta_of_import
 from grantpath.engine.transfer.import_plan import ImportDelta, Plan, PlanListing, Removals
-from grantpath.engine.transfer.recorded_delta import recorded
 from grantpath.engine.transfer.reference_numbers import ABSENT
 from grantpath.engine.transfer.rows import Edges, Links, Listed, ResolvedRows
 from grantpath.engine.transfer.tables import SHOWN, Ints, Problems, Table
@@ -194,7 +194,7 @@ class DeltaBuilder:
         """All facts that the import adds and removes, for the log; with `every`, even if they are too many for it."""
         nothing = np.empty(0, dtype=np.int64)
         entities = np.concatenate([delta.entities, delta.created])
-        return recorded(
+        return delta_of_import(
             self._policy, self._rows, (entities, delta.edges), (nothing, Edges(nothing, nothing, nothing)), every
         )
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from grantpath.engine.change.deltas import Delta
+from grantpath.engine.transfer.delta_of_import import delta_of_import
 from grantpath.engine.transfer.import_delta import DeltaBuilder, Marks
 from grantpath.engine.transfer.import_plan import ImportDelta, Plan, Removals
-from grantpath.engine.transfer.recorded_delta import recorded
 from grantpath.engine.transfer.reference_numbers import ABSENT
 from grantpath.engine.transfer.rows import Edges, Links
 from grantpath.engine.transfer.tables import Ints, Problems
@@ -86,7 +86,7 @@ class ReplacingDeltaBuilder(DeltaBuilder):
         old, lost = self._old_edges(delta.created), self._lost(delta.created)
         gone = np.flatnonzero(self._created & ~self._existing)
         removed = (gone, Edges(old[:, 0], old[:, 1], old[:, 2]).only(lost))
-        return recorded(
+        return delta_of_import(
             self._policy, self._rows, (np.concatenate([delta.entities, delta.created]), delta.edges), removed, every
         )
 

@@ -15,8 +15,8 @@ from grantpath.graph.progress import ReportLine
 from grantpath.spark_sync.following.follower import Follower
 from grantpath.spark_sync.following.table_changes import advanced_tables
 from grantpath.spark_sync.mirroring.changes_meanwhile import ChangesMeanwhile, changes
-from grantpath.spark_sync.mirroring.graph_reader import mirror_into, opened
 from grantpath.spark_sync.mirroring.graph_rows import guarded_ask
+from grantpath.spark_sync.mirroring.mirror import mirror_into, opened
 from grantpath.spark_sync.mirroring.mirror_tables import MirrorTables
 from grantpath.spark_sync.mirroring.snapshot_origin import another, need_root, same_root
 from grantpath.spark_sync.mirroring.snapshot_writer import finish

@@ -1,1 +1,1 @@
-"""The mirror: a root of the graph as a snapshot. Start at `graph_reader.py`."""
+"""The mirror: a root of the graph as a snapshot. Start at `mirror.py`."""

@@ -11,7 +11,7 @@ from grantpath.engine.policy import policy
 from grantpath.engine.tenants import registry
 from grantpath.graph.client.connection import Connection
 from grantpath.graph.guard.store import Store
-from grantpath.spark_sync.mirroring.graph_reader import read
+from grantpath.spark_sync.mirroring.mirror import read
 from grantpath.spark_sync.mirroring.graph_rows import Graph, read_graph
 
 from ..conftest import Tenants

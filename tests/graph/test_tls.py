@@ -126,7 +126,7 @@ def test_command_line_and_mirror_take_the_same_address(tls: TlsServer, opened: O
         "NEO4J_CA": str(tls.ca),
         "HOME": str(tmp_path),
     }
-    reading = "from grantpath.spark_sync.mirroring.graph_reader import read; "
+    reading = "from grantpath.spark_sync.mirroring.mirror import read; "
     reading += "from grantpath.graph.embedded.connect import connection; "
     reading += "print(read(connection(), 'metalake:tls', print)[1].name)"
     for command, printed in (("-m grantpath.engine.cli roots", "metalake:tls"), (f"-c {reading}", "gravitino")):

@@ -10,7 +10,7 @@ from grantpath.graph.client.connection import Connection
 from grantpath.graph.errors import InvalidInput
 from grantpath.spark_sync.following.change_files import NEXT, change_files, next_number
 from grantpath.spark_sync.following.snapshot_update import update
-from grantpath.spark_sync.mirroring.graph_reader import mirror
+from grantpath.spark_sync.mirroring.mirror import mirror
 
 from ..conftest import Tenants
 

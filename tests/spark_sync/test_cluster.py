@@ -12,7 +12,7 @@ import pytest
 
 from grantpath.graph.client.connection import Connection
 from grantpath.spark_sync.bulk.bulk_access import access
-from grantpath.spark_sync.mirroring.graph_reader import mirror
+from grantpath.spark_sync.mirroring.mirror import mirror
 
 from ..conftest import Tenants
 from ..support import cluster_program

@@ -25,7 +25,7 @@ from grantpath.spark_sync.following import follower
 from grantpath.spark_sync.following.change_files import GAINED, LOST, REBUILT, change_files
 from grantpath.spark_sync.following.follower import Followed, Follower, follow
 from grantpath.spark_sync.following.snapshot_update import update
-from grantpath.spark_sync.mirroring.graph_reader import mirror
+from grantpath.spark_sync.mirroring.mirror import mirror
 from grantpath.spark_sync.session.snapshot import Snapshot
 
 from ..conftest import Tenants

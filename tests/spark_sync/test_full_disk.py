@@ -19,8 +19,8 @@ from grantpath.engine.facts.snapshot.snapshot_questions import ask
 from grantpath.graph.client.connection import Connection
 from grantpath.graph.errors import GrantpathError
 from grantpath.spark_sync.bulk.bulk_access import access
-from grantpath.spark_sync.mirroring import graph_reader
-from grantpath.spark_sync.mirroring.graph_reader import mirror
+from grantpath.spark_sync.mirroring import mirror as mirroring
+from grantpath.spark_sync.mirroring.mirror import mirror
 from grantpath.spark_sync.session.spark_session import engine
 
 from ..conftest import Tenants
@@ -67,7 +67,7 @@ def test_mirror_on_a_small_file_system_leaves_nothing(
     server: Connection, tenant: Tenants, disk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     auth = tenant("gravitino", FACTS)
-    monkeypatch.setattr(graph_reader, "SMALL", 0)
+    monkeypatch.setattr(mirroring, "SMALL", 0)
     with pytest.raises(GrantpathError, match=MESSAGE) as raised:
         mirror(server, auth.tenant, disk / "out", print)
     assert len(str(raised.value).splitlines()) == 1
@@ -97,7 +97,7 @@ def test_mirror_on_a_full_disk_leaves_nothing(
     server: Connection, tenant: Tenants, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     auth = tenant("gravitino", FACTS)
-    monkeypatch.setattr(graph_reader, "SMALL", 0)
+    monkeypatch.setattr(mirroring, "SMALL", 0)
     mirror(server, auth.tenant, tmp_path / "before", print)  # Spark unpacks libraries when it writes for the first time
     shutil.rmtree(tmp_path / "before")
     with files_of_spark(500), pytest.raises(GrantpathError, match=MESSAGE) as raised:

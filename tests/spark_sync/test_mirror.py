@@ -11,9 +11,9 @@ from grantpath.graph.client.connection import Connection
 from grantpath.graph.errors import Inconsistent, InvalidInput, Unavailable, Unknown
 from grantpath.graph.guard.store import Store
 from grantpath.spark_sync.bulk.verification import verify
-from grantpath.spark_sync.mirroring import graph_reader as mirroring
-from grantpath.spark_sync.mirroring.graph_reader import mirror, read
+from grantpath.spark_sync.mirroring import mirror as mirroring
 from grantpath.spark_sync.mirroring.graph_rows import Graph, read_graph
+from grantpath.spark_sync.mirroring.mirror import mirror, read
 from grantpath.spark_sync.session.snapshot import Snapshot
 
 from ..conftest import Tenants

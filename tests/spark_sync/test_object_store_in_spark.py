@@ -10,7 +10,7 @@ import pytest
 from grantpath.graph.client.connection import Connection
 from grantpath.graph.errors import InvalidInput, ServerError
 from grantpath.spark_sync.bulk.bulk_access import access
-from grantpath.spark_sync.mirroring.graph_reader import mirror
+from grantpath.spark_sync.mirroring.mirror import mirror
 from grantpath.spark_sync.session import spark_session
 from grantpath.spark_sync.tables.analyst_views import register
 
@@ -33,11 +33,11 @@ PROGRAM = """
 import json, sys
 from grantpath.graph.embedded.connect import connection
 from grantpath.spark_sync import Snapshot, access, mirror, register
-from grantpath.spark_sync.mirroring import graph_reader
+from grantpath.spark_sync.mirroring import mirror as mirroring
 from grantpath.spark_sync.session import spark_session
 from grantpath.spark_sync.session.graph_frame import _edges
 
-graph_reader.SMALL = 0
+mirroring.SMALL = 0
 found = []
 for out in sys.argv[2:]:
     mirror(connection(), sys.argv[1], out, print)

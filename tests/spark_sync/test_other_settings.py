@@ -12,7 +12,7 @@ from grantpath.engine.facts.snapshot.snapshot_questions import ask
 from grantpath.engine.transfer import table_files
 from grantpath.engine.transfer.tables import TABLES, Problems
 from grantpath.graph.client.connection import Connection
-from grantpath.spark_sync.mirroring import graph_reader
+from grantpath.spark_sync.mirroring import mirror as mirroring
 from grantpath.spark_sync.session.snapshot import Snapshot
 from grantpath.spark_sync.session.spark_session import engine
 
@@ -57,9 +57,9 @@ def encodings(folder: Path) -> set[str]:
 def test_settings_of_the_session_do_not_change_a_snapshot(
     server: Connection, tenant: Tenants, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(graph_reader, "SMALL", 0)  # the tasks of Spark write
+    monkeypatch.setattr(mirroring, "SMALL", 0)  # the tasks of Spark write
     auth = tenant("gravitino", random_world("gravitino", random.Random("settings"), 100), root=ROOT_NAME)
-    graph_reader.mirror(server, auth.tenant, tmp_path / "out", print)
+    mirroring.mirror(server, auth.tenant, tmp_path / "out", print)
     assert encodings(tmp_path / "out") <= {"PLAIN", "RLE", "BIT_PACKED", "PLAIN_DICTIONARY", "RLE_DICTIONARY", "SNAPPY"}
     table = next(ref for ref in Snapshot(tmp_path / "out").numbering.refs if ref.startswith("table:"))
     assert ask(tmp_path / "out", f"who can load_table on {table}").answer == [*auth.who("load_table", table)]

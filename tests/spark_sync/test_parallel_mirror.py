@@ -22,8 +22,9 @@ from grantpath.engine.facts.snapshot.snapshot_reader import ints
 from grantpath.engine.transfer.policy_upgrade import upgrade
 from grantpath.graph.client.connection import Connection
 from grantpath.graph.errors import Inconsistent, InvalidInput, Unavailable, Unknown
-from grantpath.spark_sync.mirroring import graph_reader, parallel_mirror, parallel_order, parallel_reader
-from grantpath.spark_sync.mirroring.graph_reader import mirror
+from grantpath.spark_sync.mirroring import mirror as mirroring
+from grantpath.spark_sync.mirroring import parallel_mirror, parallel_order, parallel_reader
+from grantpath.spark_sync.mirroring.mirror import mirror
 from grantpath.spark_sync.mirroring.parallel_reader import RangeRead, Reading
 from grantpath.spark_sync.session import spark_session
 from grantpath.spark_sync.session.snapshot import write_table
@@ -47,7 +48,7 @@ ODD = ["add catalog:`a.b`", "add catalog:`a`", "add catalog:a-b", "add catalog:`
 @pytest.fixture(autouse=True)
 def tiny_ranges(monkeypatch: pytest.MonkeyPatch) -> None:
     """Makes each root a large one, with many ranges and partitions."""
-    monkeypatch.setattr(graph_reader, "SMALL", 0)
+    monkeypatch.setattr(mirroring, "SMALL", 0)
     monkeypatch.setattr(graph_ranges, "RANGE_ROWS", 60)
     monkeypatch.setattr(parallel_order, "PART_ROWS", 80)
 
@@ -58,7 +59,7 @@ def plain(server: Connection, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
 
     def mirrored(auth: Authorizer) -> Path:
         with monkeypatch.context() as patch:
-            patch.setattr(graph_reader, "SMALL", 10**9)
+            patch.setattr(mirroring, "SMALL", 10**9)
             mirror(server, auth.tenant, tmp_path / "plain", print)
         return tmp_path / "plain"
 

@@ -16,7 +16,7 @@ from grantpath.spark_sync.following import follower
 from grantpath.spark_sync.following.change_files import change_files, made_of
 from grantpath.spark_sync.following.follower import Followed, Follower
 from grantpath.spark_sync.following.snapshot_update import update
-from grantpath.spark_sync.mirroring.graph_reader import mirror, opened
+from grantpath.spark_sync.mirroring.mirror import mirror, opened
 from grantpath.spark_sync.versions import snapshot_versions
 from grantpath.spark_sync.versions.snapshot_folders import alone
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from grantpath.graph.client.connection import Connection
-from grantpath.spark_sync.mirroring.graph_reader import mirror
+from grantpath.spark_sync.mirroring.mirror import mirror
 
 from ..conftest import Tenants
 

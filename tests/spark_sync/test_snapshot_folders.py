@@ -23,8 +23,8 @@ from grantpath.graph.client.connection import Connection
 from grantpath.graph.errors import GrantpathError, InvalidInput
 from grantpath.graph.files import bounded_parquet
 from grantpath.spark_sync.bulk.bulk_access import access
-from grantpath.spark_sync.mirroring import graph_reader
-from grantpath.spark_sync.mirroring.graph_reader import mirror
+from grantpath.spark_sync.mirroring import mirror as mirroring
+from grantpath.spark_sync.mirroring.mirror import mirror
 from grantpath.spark_sync.mirroring.snapshot_writer import MIRRORED
 from grantpath.spark_sync.session import spark_session
 from grantpath.spark_sync.session.snapshot import Snapshot
@@ -230,7 +230,7 @@ def test_snapshot_is_written_and_read_at_a_uri(
     """In this process and in Spark's tasks; the command line gives a URI as a path, with a single slash."""
     auth = tenant("gravitino", ["add user:u", "add catalog:c", "owner user:u of catalog:c"])
     for way, small in (("here", 10**6), ("tasks", 0)):
-        monkeypatch.setattr(graph_reader, "SMALL", small)
+        monkeypatch.setattr(mirroring, "SMALL", small)
         uri = (tmp_path / way / name).as_uri()
         mirror(server, auth.tenant, uri, print)
         assert access(uri, ["load_catalog"], [], print).snapshot == tmp_path / way / name

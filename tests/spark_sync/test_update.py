@@ -16,7 +16,7 @@ from grantpath.engine.transfer.policy_upgrade import upgrade
 from grantpath.graph.client.connection import Connection
 from grantpath.graph.errors import InvalidInput
 from grantpath.spark_sync.following.snapshot_update import update
-from grantpath.spark_sync.mirroring.graph_reader import mirror
+from grantpath.spark_sync.mirroring.mirror import mirror
 from grantpath.spark_sync.versions import snapshot_versions
 from grantpath.spark_sync.versions.snapshot_folders import alone
 

@@ -16,8 +16,8 @@ from grantpath.graph.errors import GrantpathError, Inconsistent, InvalidInput
 from grantpath.spark_sync.bulk import verification
 from grantpath.spark_sync.bulk.moved_since import Touched
 from grantpath.spark_sync.bulk.verification import verify
-from grantpath.spark_sync.mirroring.graph_reader import mirror
 from grantpath.spark_sync.mirroring.graph_rows import Graph
+from grantpath.spark_sync.mirroring.mirror import mirror
 from grantpath.spark_sync.mirroring.snapshot_writer import write
 from grantpath.spark_sync.versions.snapshot_folders import building
 

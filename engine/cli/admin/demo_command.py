@@ -149,7 +149,7 @@ def _spark(authorizer: "CommandAuthorizer", login: "Connection", console: "Conso
     """Mirrors the estate, answers for all users, and compares with Cypher. Raises GrantpathError if they differ."""
     from grantpath.spark_sync.bulk.bulk_access import access
     from grantpath.spark_sync.bulk.verification import exposed, verify, widest
-    from grantpath.spark_sync.mirroring.graph_reader import mirror
+    from grantpath.spark_sync.mirroring.mirror import mirror
 
     parts.heading(
         console,

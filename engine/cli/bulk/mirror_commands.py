@@ -31,7 +31,7 @@ def mirror(session: CommandContext, target: Out, update: Update = False) -> None
     to it; if the log does not describe them, the root is mirrored again.
     """
     from grantpath.graph.embedded.connect import connection
-    from grantpath.spark_sync.mirroring.graph_reader import mirror as mirror_graph
+    from grantpath.spark_sync.mirroring.mirror import mirror as mirror_graph
 
     if update:
         _update(session, target)

@@ -18,7 +18,7 @@ from grantpath.engine.tenants import registry
 from grantpath.engine.transfer.policy_upgrade import upgrade
 from grantpath.graph.client.connection import Connection
 from grantpath.graph.guard.async_store import AsyncStore
-from grantpath.spark_sync.mirroring.graph_reader import mirror
+from grantpath.spark_sync.mirroring.mirror import mirror
 
 from ...conftest import Tenants
 from ...support.with_replica import replica_of, with_replica

@@ -14,7 +14,7 @@ from grantpath.engine.transfer.exporter import dump
 from grantpath.graph.client.connection import Connection
 from grantpath.graph.language.reference import parse
 from grantpath.spark_sync.following.snapshot_update import update
-from grantpath.spark_sync.mirroring.graph_reader import mirror
+from grantpath.spark_sync.mirroring.mirror import mirror
 
 from ...conftest import Tenants
 from ...oracle import oracle

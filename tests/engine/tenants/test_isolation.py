@@ -10,7 +10,7 @@ from grantpath.engine import Authorizer, Conflict, Invalid, InvalidInput, Invali
 from grantpath.engine.tenants import opening, registry
 from grantpath.graph.client.connection import Connection
 from grantpath.graph.guard.store import Store
-from grantpath.spark_sync.mirroring.graph_reader import read
+from grantpath.spark_sync.mirroring.mirror import read
 
 from ...conftest import Tenants
 

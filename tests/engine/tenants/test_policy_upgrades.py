@@ -12,7 +12,7 @@ from grantpath.engine.tenants import registry
 from grantpath.engine.transfer.exporter import dump
 from grantpath.engine.transfer.policy_upgrade import upgrade
 from grantpath.graph.client.connection import Connection
-from grantpath.spark_sync.mirroring import graph_reader as mirroring
+from grantpath.spark_sync.mirroring import mirror as mirroring
 
 from ...conftest import Tenants
 from ...support.small_estate import FACTS, ODD, facts_of

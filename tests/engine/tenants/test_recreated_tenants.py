@@ -15,7 +15,7 @@ from grantpath.engine.tenants import registry
 from grantpath.engine.transfer import exporter
 from grantpath.graph.client.connection import Connection
 from grantpath.graph.guard.store import Store
-from grantpath.spark_sync.mirroring import graph_reader as mirroring
+from grantpath.spark_sync.mirroring import mirror as mirroring
 from grantpath.spark_sync.mirroring.graph_rows import Graph, read_graph
 
 from ...conftest import Tenants

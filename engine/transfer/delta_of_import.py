@@ -10,7 +10,7 @@ from grantpath.engine.transfer.tables import Ints
 Facts = tuple[Ints, Edges]  # entities by number, and edges
 
 
-def recorded(policy: Policy, rows: ResolvedRows, added: Facts, removed: Facts, every: bool) -> Delta:
+def delta_of_import(policy: Policy, rows: ResolvedRows, added: Facts, removed: Facts, every: bool) -> Delta:
     """The delta of these facts; a bulk one if they are too many to be listed in the log, except with `every`."""
     if not every and sum(len(entities) + len(edges.start) for entities, edges in (added, removed)) > BULK:
         return Delta(bulk=True)
