@@ -11,8 +11,8 @@ from grantpath.engine.policy import policy
 from grantpath.engine.tenants import registry
 from grantpath.graph.client.connection import Connection
 from grantpath.graph.guard.store import Store
-from grantpath.spark_sync.mirroring.mirror import read
 from grantpath.spark_sync.mirroring.graph_rows import Graph, read_graph
+from grantpath.spark_sync.mirroring.mirror import read
 
 from ..conftest import Tenants
 from ..support.small_tenants import WORLDS
