@@ -68,20 +68,6 @@ def start(master: str, estate: Estate, out: Path, *options: str, **python: str) 
     return submit(master, log, arguments, estate.login | python, *options, program=cluster_program.__file__)
 
 
-def test_local_cluster_writes_the_same_bytes_and_shows_no_password_on_command_lines(
-    estate: Estate, tmp_path: Path
-) -> None:
-    out, lines = tmp_path / "snapshot", b""
-    running = start("local-cluster[2,1,2048]", estate, out, "--conf", "spark.sql.shuffle.partitions=4")
-    while running.process.poll() is None:
-        lines += command_lines()
-        time.sleep(0.2)
-    running.finish()
-    assert b"CoarseGrainedExecutorBackend" in lines
-    assert estate.login["NEO4J_PASSWORD"].encode() not in lines
-    assert table_sums(out) == estate.sums
-
-
 def command_lines() -> bytes:
     """The command lines of all processes of this machine."""
     found = b""
@@ -91,19 +77,25 @@ def command_lines() -> bytes:
     return found
 
 
-def test_standalone_cluster_with_a_packed_environment_writes_the_same_bytes_and_shows_no_password(
+def test_cluster_with_a_packed_environment_writes_the_same_bytes_and_shows_no_password(
     cluster: Cluster, estate: Estate, tmp_path: Path
 ) -> None:
-    """The executors have only the packed environment: their Python imports grantpath from there."""
-    packed, out = packed_environment(tmp_path), tmp_path / "snapshot"
+    """The executors have only the packed environment: their Python imports grantpath from there. The password is in no
+    log and on no command line."""
+    packed, out, lines = packed_environment(tmp_path), tmp_path / "snapshot", b""
     python = {"PYSPARK_PYTHON": "./environment/bin/python", "PYSPARK_DRIVER_PYTHON": sys.executable}
     options = ["--properties-file", str(cluster.settings), "--archives", f"{packed}#environment"]
-    logged = start(cluster.master, estate, out, *options, **python).finish()
+    running = start(cluster.master, estate, out, *options, **python)
+    while running.process.poll() is None:
+        lines += command_lines()
+        time.sleep(0.2)
+    logged = running.finish()
     assert table_sums(out) == estate.sums
     assert [*cluster.folder.glob("worker-*/app-*/*/environment/lib/python*/site-packages/grantpath")]
     logs = cluster.logs() + logged
     assert logs.count("Launching executor") >= 2 and "physicalPlanDescription" in logs
-    assert estate.login["NEO4J_PASSWORD"] not in logs
+    assert b"CoarseGrainedExecutorBackend" in lines
+    assert estate.login["NEO4J_PASSWORD"] not in logs and estate.login["NEO4J_PASSWORD"].encode() not in lines
 
 
 def test_workers_that_are_killed_in_the_middle_cost_no_answer(cluster: Cluster, estate: Estate, tmp_path: Path) -> None:

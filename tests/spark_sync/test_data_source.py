@@ -1,7 +1,9 @@
 """The data source `grantpath` of Spark 4.0 and 4.1 reads what is in the files, and Spark 4.1 lets it filter them."""
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -15,12 +17,16 @@ from ..support.newest_spark import printed, pyspark_folder
 from ..support.plain_access import write_access, write_snapshot
 from ..support.random_world import ROOT_NAME
 
-READ = """
+# A session for both tests: each takes long to start.
+PROGRAM = """
 import json, sys
+from pathlib import Path
 from grantpath.spark_sync.session import spark_session
+from grantpath.spark_sync.following.change_files import LOST, ChangeRows, append
 from grantpath.spark_sync.data_source import SnapshotSource
 
-folder, tables, conditions = sys.argv[1], json.loads(sys.argv[2]), json.loads(sys.argv[3])
+folder, followed, checkpoint = sys.argv[1:4]
+tables, conditions = map(json.loads, sys.argv[4:])
 spark = spark_session.engine(lambda line: None).spark
 spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
 spark.dataSource.register(SnapshotSource)
@@ -37,24 +43,12 @@ for path, table in (folder, "objekts"), (folder + "/no", "objects"), (None, "obj
         spark.read.format("grantpath").option("table", table).load(path).collect()
     except Exception as error:
         errors.append(str(error))
-print(json.dumps(found | {"errors": errors, "version": spark.version}))
-"""
-STREAM = """
-import json, sys, time
-from pathlib import Path
-from grantpath.spark_sync.session import spark_session
-from grantpath.spark_sync.following.change_files import GAINED, LOST, ChangeRows, append
-from grantpath.spark_sync.data_source import SnapshotSource
-
-folder, checkpoint = sys.argv[1:]
-spark = spark_session.engine(lambda line: None).spark
-spark.dataSource.register(SnapshotSource)
-found = []
+batches = []
 
 def run():
-    rows = spark.readStream.format("grantpath").option("table", "changes").load(folder)
+    rows = spark.readStream.format("grantpath").option("table", "changes").load(followed)
     query = rows.writeStream.option("checkpointLocation", checkpoint).foreachBatch(
-        lambda batch, number: found.append([number, sorted(map(list, batch.collect()))])
+        lambda batch, number: batches.append([number, sorted(map(list, batch.collect()))])
     ).start()
     query.processAllAvailable()
     query.stop()
@@ -62,9 +56,9 @@ def run():
 run()
 rows = ChangeRows()
 rows.add(4, LOST, ["user:ann"], ["load_table"], "table", ["table:hr.public.x"])
-append(Path(folder), "made", 2, 4, 4, rows)
+append(Path(followed), "made", 2, 4, 4, rows)
 run()
-print(json.dumps({"batches": found}))
+print(json.dumps(found | {"errors": errors, "version": spark.version, "batches": batches}))
 """
 FACTS = [
     *(f"add user:{name}" for name in ("ann", "bob")),
@@ -92,17 +86,35 @@ def test_spark_3_5_refuses_the_data_source_and_names_the_views() -> None:
         import grantpath.spark_sync.data_source  # noqa: F401
 
 
+@dataclass(frozen=True)
+class Printed:
+    """What the program printed in a line of Spark, and the snapshot that it read."""
+
+    line: str
+    found: dict[str, Any]
+    snapshot: Path
+
+
+@pytest.fixture(scope="module", params=["4.0", "4.1"])
+def printed_by(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Printed:
+    made, folder = oracle("gravitino", ROOT_NAME), tmp_path_factory.mktemp("source")
+    for fact in FACTS:
+        assert made.given(fact) == "done"
+    snapshot, followed = (write_snapshot(made, folder / name) for name in ("odd [name] {x}", "followed"))
+    write_access(snapshot, ["SELECT_TABLE", "load_table"])
+    for number in range(2):
+        rows = ChangeRows()
+        rows.add(number + 2, GAINED, ["user:ann", "user:bob"], ["load_table"], "table", [], ["schema:hr.public"])
+        append(followed, "made", number, number + 2, number + 2, rows)
+    given = [*map(str, (snapshot, followed, folder / "checkpoint")), json.dumps(tables()), json.dumps(CONDITIONS)]
+    return Printed(request.param, printed(PROGRAM, [pyspark_folder(request.param)], *given), snapshot)
+
+
 @pytest.mark.slow
 @pytest.mark.newest
 @pytest.mark.spark
-@pytest.mark.parametrize("line", ["4.0", "4.1"])
-def test_the_data_source_reads_the_tables_and_filters_them(line: str, tmp_path: Path) -> None:
-    made = oracle("gravitino", ROOT_NAME)
-    for fact in FACTS:
-        assert made.given(fact) == "done"
-    snapshot = write_snapshot(made, tmp_path / "odd [name] {x}")
-    write_access(snapshot, ["SELECT_TABLE", "load_table"])
-    found = printed(READ, [pyspark_folder(line)], str(snapshot), json.dumps(tables()), json.dumps(CONDITIONS))
+def test_the_data_source_reads_the_tables_and_filters_them(printed_by: Printed) -> None:
+    line, found, snapshot = printed_by.line, printed_by.found, printed_by.snapshot
     assert found["version"].startswith(line)
     for table in tables():
         rows = pq.read_table(snapshot / table, columns=list(TABLES[table])).to_pylist()
@@ -127,18 +139,9 @@ def test_the_data_source_reads_the_tables_and_filters_them(line: str, tmp_path: 
 @pytest.mark.slow
 @pytest.mark.newest
 @pytest.mark.spark
-@pytest.mark.parametrize("line", ["4.0", "4.1"])
-def test_the_changes_of_a_snapshot_are_a_stream(line: str, tmp_path: Path) -> None:
+def test_the_changes_of_a_snapshot_are_a_stream(printed_by: Printed) -> None:
     """A query that is started again continues after the files that it has read."""
-    made = oracle("gravitino", ROOT_NAME)
-    for fact in FACTS:
-        assert made.given(fact) == "done"
-    snapshot = write_snapshot(made, tmp_path / "snapshot")
-    for number in range(2):
-        rows = ChangeRows()
-        rows.add(number + 2, GAINED, ["user:ann", "user:bob"], ["load_table"], "table", [], ["schema:hr.public"])
-        append(snapshot, "made", number, number + 2, number + 2, rows)
-    batches = printed(STREAM, [pyspark_folder(line)], str(snapshot), str(tmp_path / "checkpoint"))["batches"]
+    batches = printed_by.found["batches"]
     first, second = [row for _, rows in batches[:-1] for row in rows], batches[-1][1]
     gained = [[GAINED, user, "load_table", "table", "schema:hr.public", True] for user in ("user:ann", "user:bob")]
     assert sorted(first) == [[revision, *row] for revision in (2, 3) for row in gained]

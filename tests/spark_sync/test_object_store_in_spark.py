@@ -15,6 +15,7 @@ from grantpath.spark_sync.session import spark_session
 from grantpath.spark_sync.tables.analyst_views import register
 
 from ..conftest import Tenants
+from ..support import cluster_program
 from ..support.command_line import FACTS
 from ..support.newest_spark import printed
 from ..support.object_store import KEY, SECRET, hadoop_aws, object_store, remote
@@ -95,10 +96,9 @@ def test_executors_of_a_cluster_read_and_write_an_object_store_and_log_no_login(
         jars,
         *(word for name in store for word in ("--conf", f"spark.hadoop.fs.s3a.{name}={store[name]}")),
     ]
-    logged = ""
-    for arguments in ["mirror", auth.tenant, uri], ["access", uri, "--expand", "load_table"]:
-        running = submit("local-cluster[2,1,1024]", tmp_path / arguments[0], arguments, login(server), *options)
-        logged += running.finish()
+    program, log = cluster_program.__file__, tmp_path / "driver.log"
+    arguments = [auth.tenant, uri, "--expand", "load_table"]
+    logged = submit("local-cluster[2,1,1024]", log, arguments, login(server), *options, program=program).finish()
     mirror(server, auth.tenant, tmp_path / "here", print)
     access(tmp_path / "here", None, ["load_table"], print)
     assert table_sums(uri) == table_sums(tmp_path / "here")
