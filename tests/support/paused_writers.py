@@ -58,10 +58,10 @@ def after(holder: object, name: str, stop: Callable[[], None]) -> None:
 class Client:
     """A separate client: its store, its connections, and its thread."""
 
-    def __init__(self, server: Connection, of: Authorizer, stall_limit: float = 15.0) -> None:
+    def __init__(self, server: Connection, of: Authorizer, stall_limit: float = 15.0, timeout: float = 30.0) -> None:
         self._proxy = Proxy(server.uri)
         connection = Connection(self._proxy.uri, server.user, server.password)
-        self.store = Store(connection, timeout=30.0, stall_limit=stall_limit)
+        self.store = Store(connection, timeout=timeout, stall_limit=stall_limit)
         self.auth = Authorizer(self.store, of.tenant, of.policy, of.root)
         self.guard = self.store._guard
         self._pool = ThreadPoolExecutor(1)

@@ -75,9 +75,9 @@ def finally_(holder: object, name: str, stop: Stop) -> None:
 class Round:
     """One order of events; `found` lists the problems."""
 
-    def __init__(self, server: Connection, auth: Authorizer) -> None:
+    def __init__(self, server: Connection, auth: Authorizer, timeout: float = 30.0) -> None:
         self.auth = auth
-        self.first, self.other = Client(server, auth), Client(server, auth)
+        self.first, self.other = (Client(server, auth, timeout=timeout) for _ in range(2))
         self.found: list[str] = []
         self.read: list[tuple[int, bool]] = []
         self.outcomes: dict[str, bool] = {}
@@ -184,7 +184,7 @@ def test_control_without_comparison_fails(
     for others in [(2, ""), (1, "end")]:
         auth = tenant("gravitino", FACTS)
         monkeypatch.setattr(auth.store._guard, "_timeout", 2.0)
-        found += [f"{others}: {each}" for each in Round(server, auth).run("begin", "terminated", others)]
+        found += [f"{others}: {each}" for each in Round(server, auth, 10.0).run("begin", "terminated", others)]
         monkeypatch.setattr(auth.store._guard, "_timeout", 60.0)
     say(capsys, f"marks without a comparison, paused at begin: {len(found)} faults, {found}")
     assert any("read" in each for each in found) and any("blocked" in each for each in found)
