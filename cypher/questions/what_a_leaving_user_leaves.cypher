@@ -22,18 +22,27 @@ UNION
   CALL (subject) { MATCH (subject)-[:MEMBER_OF|HAS_ROLE*0..]->(principal) RETURN collect(DISTINCT principal) AS principals }
   UNWIND principals AS principal
   MATCH (principal)-[grant:ALLOW]->(what)
-  WITH DISTINCT subject, user_types, what, grant.privilege AS name
-  // 4 everyone to which an ALLOW or DENY of the privilege applies, there or above
-  CALL (what, name, user_types) {
-    MATCH (what)-[:CHILD_OF*0..]->()<-[one:ALLOW|DENY {privilege: name}]-(grantee)
+  WITH DISTINCT what, grant.privilege AS name
+  // 4 for each place there or above, once: the other users to which an ALLOW applies, and all to which a DENY does
+  MATCH (what)-[:CHILD_OF*0..]->(place)
+  WITH name, place, collect(what) AS inside
+  CALL (subject, user_types, name, place) {
+    MATCH (place)<-[one:ALLOW|DENY {privilege: name}]-(grantee)
     CALL (grantee, user_types) {
       MATCH (user)-[:MEMBER_OF|HAS_ROLE*0..]->(grantee) WHERE user.type IN user_types
       RETURN DISTINCT user
     }
-    WITH user, collect(type(one)) AS effects WHERE NOT 'DENY' IN effects
-    RETURN collect(user) AS able
+    WITH user, collect(type(one)) AS effects
+    RETURN collect(CASE WHEN user <> subject AND NOT 'DENY' IN effects THEN user END) AS others,
+      collect(CASE WHEN 'DENY' IN effects THEN user END) AS denied
   }
-  WITH what, name WHERE able = [subject]
+  // 5 it is alone if every other user is denied: of more users than there are denied ones, one is not
+  WITH name, collect({inside: inside, others: others, denied: denied}) AS places
+  WITH *, reduce(enough = 1, place IN places | enough + size(place.denied)) AS enough
+  UNWIND places AS place UNWIND place.inside AS what
+  WITH what, name, reduce(all = [], each IN collect(place.others[..enough]) | all + each) AS others,
+    reduce(all = [], each IN collect(place.denied) | all + each) AS denied
+  WITH * WHERE subject.type IN user_types AND NOT subject IN denied AND all(other IN others WHERE other IN denied)
   RETURN 'alone' AS kind, what, 'ALLOW ' + name AS privilege, null AS path
 }
 RETURN kind, what.ref AS what, privilege, path,

@@ -233,6 +233,16 @@ def test_which_does_not_multiply_roles_by_objects(module_tenant: Tenants, tmp_pa
     assert work.of(cypher.load(name).text, given) <= MOST * (len(docs) + 3 * len(roles))
 
 
+def test_what_a_leaving_user_leaves_reads_a_place_once(module_tenant: Tenants, tmp_path: Path, work: Work) -> None:
+    """Each table has a grant to the user, and all tables are in a catalog with the grants of many groups."""
+    auth = build(module_tenant("lakehouse"), tmp_path / "tables", LARGE, TABLES)
+    tables = [f"table:c.s{number % 10}.t{number}" for number in range(TABLES)]
+    importer.load(auth, write(tmp_path / "more", grants=[("ALLOW", "SELECT_TABLE", table, USER) for table in tables]))
+    policy_graph.write(auth.store, auth.tenant, auth.policy)
+    query, given = cypher.load("what_a_leaving_user_leaves"), {"root": auth.tenant, "subject": USER}
+    assert work.of(query.text, given) <= 60 * (LARGE * (2 + len(PRIVILEGES)) + 2 * TABLES)
+
+
 def test_rows_of_objects_do_not_have_the_groups(pair: list[Authorizer], work: Work) -> None:
     words = Which(type="table", subject=USER, name="load_table")
     name, parameters = list_query(pair[1].policy, pair[1].root, resolve(pair[1].policy, pair[1].root, words))
