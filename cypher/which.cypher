@@ -50,7 +50,8 @@ CALL () {
       // 2 what is granted where, and which properties matter: first of the root object and of other named places
       UNWIND $places AS shared MATCH (place:Entity {root: $root, ref: shared.ref})
       UNWIND ['', CASE WHEN coalesce(place.exists, true) THEN 'EXISTS ' END, CASE WHEN place.builtin THEN 'BUILTIN ' END,
-        CASE WHEN place IN principals THEN 'HOLDS ' END] AS property RETURN place, property
+        CASE WHEN place IN principals THEN 'HOLDS ' END, CASE place WHEN subject THEN 'IS ' END] AS property
+      RETURN place, property
     UNION ALL
       UNWIND principals AS principal MATCH (principal)-[grant:ALLOW|DENY|OWNS]->(place)
       WITH place, type(grant) + ' ' + coalesce(grant.privilege + ' ', '') AS property

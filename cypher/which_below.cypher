@@ -51,7 +51,8 @@ CALL () {
       // 2 what is granted where, and which properties matter: first of the root object and of other named places
       UNWIND $places AS shared MATCH (place:Entity {root: $root, ref: shared.ref})
       UNWIND ['', CASE WHEN coalesce(place.exists, true) THEN 'EXISTS ' END, CASE WHEN place.builtin THEN 'BUILTIN ' END,
-        CASE WHEN place IN principals THEN 'HOLDS ' END] AS property RETURN place, property
+        CASE WHEN place IN principals THEN 'HOLDS ' END, CASE place WHEN subject THEN 'IS ' END] AS property
+      RETURN place, property
     UNION ALL
       UNWIND principals AS principal MATCH (principal)-[grant:ALLOW|DENY|OWNS]->(place)
       WITH place, type(grant) + ' ' + coalesce(grant.privilege + ' ', '') AS property
@@ -68,7 +69,11 @@ CALL () {
       MATCH (principal)-[grant:ALLOW]->(inner)-[:CHILD_OF*1..]->(place)
       RETURN place, 'ALLOW ' + grant.privilege + ' ' + inner.type + ' below ' AS property
     UNION ALL
-      UNWIND $every AS every MATCH (place:Entity {root: $root, type: every.name}) WHERE NOT EXISTS {
+      UNWIND $every AS every
+      UNWIND COLLECT { UNWIND $places AS shared WITH shared WHERE shared.name = every.name
+          MATCH (place:Entity {root: $root, ref: shared.ref}) RETURN place }
+        + COLLECT { MATCH (place:Entity {root: $root, type: every.name}) RETURN place } AS place
+      WITH every, place WHERE NOT EXISTS {
         (place)<-[:CHILD_OF*1..]-(inner) WHERE inner.type IN every.types AND coalesce(inner.exists, true) AND NOT EXISTS {
           (inner)<-[grant:ALLOW]-(grantee) WHERE grantee IN principals AND grant.privilege IN every.privileges } }
       RETURN place, left(every.fact, size(every.fact) - size(every.name)) AS property

@@ -199,6 +199,7 @@ def stored(
             if bool(decision) != model.check(*question):
                 yield f"{engine}, {question}: the manual says {not decision}"
         yield from (f"{engine}, {each}" for each in lists_of_subjects(asking, model, wanted))
+        yield from (f"{engine}, {each}" for each in lists_of_objects(asking, model, wanted))
 
 
 def lists_of_subjects(asking: Authorizer, model: Language, wanted: list[Asked]) -> Iterator[str]:
@@ -211,6 +212,19 @@ def lists_of_subjects(asking: Authorizer, model: Language, wanted: list[Asked]) 
         found = list(asking.who(name, ref, type=type_, with_=with_))
         if found != [each for each in expected if each not in asking.policy.hidden]:
             yield f"who of type {type_} can {name} on {ref} with {with_}: the manual says {expected}, found {found}"
+
+
+def lists_of_objects(asking: Authorizer, model: Language, wanted: list[Asked]) -> Iterator[str]:
+    """`which`, held to the checks of all existing objects of the type that the second objects fit."""
+    rng = random.Random(len(wanted))
+    for subject, name, ref, with_ in rng.sample(wanted, min(len(wanted), LISTED)):
+        type_ = type_of(ref)
+        there = [each for each in sorted(model.world.existing) if type_of(each) == type_]
+        fitting = [each for each in there if all(model.can_take(name, each, to) for to in with_.values())]
+        expected = [each for each in fitting if model.check(subject, name, each, with_)]
+        found = list(asking.which(type_, subject, name, with_=with_))
+        if found != [each for each in expected if each not in asking.policy.hidden]:
+            yield f"which {type_} can {subject} {name} with {with_}: the manual says {expected}, found {found}"
 
 
 # ---- keys

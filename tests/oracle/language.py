@@ -250,6 +250,8 @@ class Language:
     def _below(self, word: str, text: str, case: Case) -> bool:
         names, _, rest = text.partition(" in ")
         types, _, place = rest.partition(" below ")
+        if place.startswith("with.") and place[5:] not in case.second:
+            return False  # an optional second object that the question omits
         top = self.place(place or "object", case)
         wanted = {self.own_name(name) for name in names.split(" , ")}
         wanted |= {other for name in wanted for other in self.above(name)}

@@ -159,9 +159,9 @@ class RandomPolicy:
         if not place:
             atoms += ["owner(any)", "everyone", "holds(crew:STAFF)", "holds(crew:CHIEFS)", "never"]
             atoms += ["GATE(root)", "general", "by_type"] if "define" in self.data and type_ in OBJECTS else []
-            if not self.deny and type_ in ("site", "folder"):
-                low = rng.choice([f"P{at}" for at in range(5)])
-                atoms += [f"some({low} in page below object)", f"every({low} in page below object)"]
+        if not self.deny and type_ in ("site", "folder"):
+            low, at = rng.choice([f"P{at}" for at in range(5)]), place or "object"
+            atoms += [f"some({low} in page below {at})", f"every({low} in page below {at})"]
         return str(rng.choice(atoms))
 
     def _condition(self, type_: str, place: str = "") -> str:
