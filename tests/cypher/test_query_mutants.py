@@ -100,5 +100,15 @@ def _others(file: str) -> list[Mutant]:
 
 
 def _share(file: str) -> list[Mutant]:
-    """A third of the operators, another third for the next query."""
-    return mutation.chosen(file, False)[1:][DECIDING.index(file) % 3 :: 3]
+    """Each operator on a third of the queries that it changes, and on one at least."""
+    return [mutant for mutant in mutation.chosen(file, False)[1:] if _turn(mutant.operator, file)]
+
+
+def _turn(operator: str, file: str) -> bool:
+    changed = [each for each in DECIDING if operator in _operators(each)]
+    first = sorted(set().union(*map(_operators, DECIDING))).index(operator)
+    return (changed.index(file) - first) % min(3, len(changed)) == 0
+
+
+def _operators(file: str) -> set[str]:
+    return {mutant.operator for mutant in mutation.chosen(file, False)[1:]}
