@@ -90,11 +90,12 @@ class OpenTenant:
         kept = registry.find(self.store, self.tenant)
         if kept is None:
             return False
-        if isinstance(error, Inconsistent) and (kept["writing"] or "").startswith(UPGRADING):
+        writing = kept["writing"] or ""
+        if isinstance(error, Inconsistent) and writing.startswith(UPGRADING):
             time.sleep(PAUSE)
             return True
-        if kept["digest"] == view.policy.digest:
-            return False
+        if kept["digest"] == view.policy.digest:  # perhaps again: it was replaced and put back since the question
+            return not writing and error.code in ("policy_changed", "write_under_way")
         if kept["digest"] != self.policy.digest:
             self._use(kept_policy(self.store, self.tenant, kept))
             self.follow()

@@ -4,6 +4,7 @@ import hashlib
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ from grantpath.engine import Authorizer, Inconsistent, Invalid, InvalidPolicy, U
 from grantpath.engine.policy import policy
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.tenants import opening, registry
+from grantpath.engine.tenants.open_tenant import OpenTenant
 from grantpath.engine.transfer.policy_upgrade import upgrade
 from grantpath.graph.client.connection import Connection
 from grantpath.graph.guard.store import Store
@@ -88,6 +90,22 @@ def test_every_method_follows(root: str, store: Store) -> None:
             put(store, root, titled(policy.load("lakehouse"), f"Number {number}"))
             assert verb()
             assert auth.policy.file.title == f"Number {number}"
+
+
+def test_a_policy_that_was_replaced_and_put_back_is_no_error(root: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between an answer and the look at the root's policy, others may have made two upgrades."""
+    with Authorizer.open(root, timeout=60) as auth:
+        errors = iter([opening.other_policy(auth.tenant), Inconsistent("it is under way", code="write_under_way")])
+        ask = OpenTenant.ask
+
+        def disturbed(self: OpenTenant, *given: Any, **named: Any) -> Any:
+            if error := next(errors, None):
+                raise error
+            return ask(self, *given, **named)
+
+        monkeypatch.setattr(OpenTenant, "ask", disturbed)
+        assert auth.check(*BOB).allowed
+        assert next(errors, None) is None
 
 
 def test_service_gets_right_answers_during_upgrades(
