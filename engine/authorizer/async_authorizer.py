@@ -85,7 +85,7 @@ class AsyncAuthorizer:
 
     Its methods have the same parameters, results and errors as the methods of Authorizer with the same names. Also:
 
-    - A cancelled question continues in its thread until it is answered or its time is up; nobody gets the answer.
+    - A cancelled question continues in its thread until it is answered or its timeout ends. The answer is discarded.
     - A cancelled change may still be made, because it continues in its thread. Give each change an `id`; after a
       cancellation, repeat the change with this id.
     - On another event loop and in a forked process, each method raises Unavailable. Open another AsyncAuthorizer there.

@@ -71,7 +71,7 @@ def _grants(contents: Contents, chosen: Bools, key: str, label: str, last: str) 
 # ---- owners ------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Owners:
-    """The objects without an owner of their own, and those whose owner is no existing user and has none."""
+    """The objects without an owner of their own, and those whose owner neither is an existing user nor has one."""
 
     contents: Contents
 
