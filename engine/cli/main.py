@@ -7,9 +7,11 @@ import re
 import shlex
 import sys
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from errno import EIO, ENOSPC
+from functools import cache
 from importlib import metadata
 from typing import Annotated, Any, TextIO
 
@@ -168,9 +170,15 @@ def _prepare_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
+@cache
+def _command() -> Callable[..., Any]:
+    """All commands with their options, which typer derives from the signatures anew at each call of `app`."""
+    return typer.main.get_command(app)
+
+
 def _run(given: list[str], as_json: bool) -> int:
     try:
-        code = int(app(given, prog_name="grantpath", standalone_mode=False) or 0)
+        code = int(_command()(given, prog_name="grantpath", standalone_mode=False) or 0)
         sys.stdout.flush()
         return code
     except GrantpathError as error:

@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 from grantpath.engine.policy import author_warnings
@@ -12,7 +12,7 @@ from grantpath.engine.policy.clauses import Clauses, TooManyClauses
 from grantpath.engine.policy.compiler import Expander
 from grantpath.engine.policy.fact_plan import FactPlan
 from grantpath.engine.policy.index import ROLE, PolicyIndex, PolicyProblem, label_of
-from grantpath.engine.policy.schema import BuiltinEntry, ConditionEntry, PolicyFile, WithEntry, find, read
+from grantpath.engine.policy.schema import BUILT_IN, BuiltinEntry, ConditionEntry, PolicyFile, WithEntry, find, read
 from grantpath.graph.errors import Invalid, InvalidInput, InvalidPolicy, InvalidReference, Unknown, UnknownName
 from grantpath.graph.language.near_names import nearest
 from grantpath.graph.language.reference import Reference, parse
@@ -323,8 +323,20 @@ def _too_large(name: str, type_: str, with_: frozenset[str]) -> Invalid:
 
 
 def load(name: str, beside: Path | None = None) -> Policy:
-    """Loads a built-in policy by name, or a file by path. Raises InvalidPolicy with file, line, key and remedy."""
+    """Loads a built-in policy by name, or a file by path. Raises InvalidPolicy with file, line, key and remedy.
+
+    A built-in policy is compiled once in a process: its file belongs to the program and does not change.
+    """
     path = find(name, beside)
+    return _built_in(path) if path.parent == BUILT_IN else _compiled(path)
+
+
+@cache
+def _built_in(path: Path) -> Policy:
+    return _compiled(path)
+
+
+def _compiled(path: Path) -> Policy:
     file, document = read(path)
     try:
         policy = Policy(file)
