@@ -2,8 +2,11 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tarfile
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,8 +18,24 @@ CONNECT = ("grpcio>=1.67", "grpcio-status>=1.67", "googleapis-common-protos>=1.6
 
 
 def pyspark_folder(line: str) -> Path:
-    """The folder with the newest release of a line, e.g. `4.0`, for PYTHONPATH."""
-    return _fetched(f"spark-{line}", f"pyspark=={line}.*")
+    """The folder with the newest release of a line, e.g. `4.0`, for PYTHONPATH.
+
+    The files are taken from the source archive. To install it, pip would first pack all of Spark into a wheel, which
+    takes longer than the tests.
+    """
+    folder = cache_folder() / f"spark-{line}"
+    with lock_folder(folder):
+        if not (folder / "pyspark").exists():
+            with tempfile.TemporaryDirectory(dir=folder) as name:
+                _pip("download", "--no-deps", "--no-binary", "pyspark", "--dest", name, f"pyspark=={line}.*")
+                source = _unpacked(Path(name))
+                [py4j] = (source / "lib").glob("py4j-*-src.zip")
+                shutil.unpack_archive(py4j, folder)
+                # the folders that Spark's setup.py puts into the package
+                for part, inside in (("deps/jars", "jars"), ("deps/bin", "bin"), ("lib", "python/lib")):
+                    (source / part).rename(source / "pyspark" / inside)
+                (source / "pyspark").rename(folder / "pyspark")
+    return folder
 
 
 def connect_folders(line: str) -> list[Path]:
@@ -39,13 +58,25 @@ def printed(program: str, packages: Sequence[Path], *arguments: str) -> dict[str
     return answer
 
 
+def _unpacked(folder: Path) -> Path:
+    """The content of the one archive in this folder."""
+    [archive] = folder.glob("*.tar.gz")
+    with tarfile.open(archive) as tar:
+        tar.extractall(folder, filter="data")
+    return folder / archive.name.removesuffix(".tar.gz")
+
+
 def _fetched(name: str, *packages: str) -> Path:
     """A folder in the cache with these packages, which pip fetches once."""
     folder = cache_folder() / name
     with lock_folder(folder):
         done = folder / ".complete"
         if not done.exists():
-            pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-            subprocess.run([*pip, "--target", str(folder), *packages], check=True, timeout=900)
+            _pip("install", "--target", str(folder), *packages)
             done.touch()
     return folder
+
+
+def _pip(command: str, *arguments: str) -> None:
+    pip = [sys.executable, "-m", "pip", command, "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, *arguments], check=True, timeout=900)
