@@ -9,10 +9,13 @@ from grantpath.graph.errors import GrantpathError
 from grantpath.graph.language.statement import Check, Which, Who
 
 from ..conftest import Closing, Tenants
+from ..support.sizes import size
 from ..support.tiers import others_slow
 from ..support.twin import POLICIES, SEED, Answer, Twin
 
-DECISIONS = 20_000  # at least, for each policy
+pytestmark = pytest.mark.trust
+
+DECISIONS = size(full=20_000, short=8_000)  # at least, for each policy
 FEWER = 1_000  # in `make test`
 SIZES: tuple[int, ...] = (40, 160, 500)  # facts in each world of a policy
 FEWER_FACTS: tuple[int, ...] = (80,)  # in `make test`
@@ -61,15 +64,15 @@ class Worlds:
     def _grow(self, policy: str) -> Grown:
         """Decisions of Cypher and the oracle; more lists of the largest world complete their number."""
         all_ = Grown()
-        for number, size in enumerate(self.sizes):
-            twin = Twin(self.tenants, policy, f"{SEED}.{number}", size)
+        for number, facts in enumerate(self.sizes):
+            twin = Twin(self.tenants, policy, f"{SEED}.{number}", facts)
             twin.say_bad_ones(30)
             for _ in range(2):
                 twin.check_random(self.checks)
             twin.list_everything()
             twin.explain_some(10)
             twin.ask_wrongly(100)
-            for _ in range(ROUNDS if size == max(self.sizes) else 0):
+            for _ in range(ROUNDS if facts == max(self.sizes) else 0):
                 if all_.decisions + len(twin.decided) < self.decisions:
                     twin.list_everything()
             all_.add(twin)
