@@ -41,8 +41,8 @@ def _asked(verb: Callable[Concatenate[Authorizer, Given], Result]) -> AsyncVerb[
     return run
 
 
-def _in_thread(verb: Callable[Concatenate[Authorizer, Given], Result]) -> AsyncVerb[Given, Result]:
-    """The async form of a method that blocks or computes for long."""
+def _waiting(verb: Callable[Concatenate[Authorizer, Given], Result]) -> AsyncVerb[Given, Result]:
+    """The async form of a method that waits for writers or computes for long: questions have other threads."""
 
     @wraps(verb)
     async def run(self: "AsyncAuthorizer", /, *given: Given.args, **named: Given.kwargs) -> Result:
@@ -148,12 +148,12 @@ class AsyncAuthorizer:
     can = _asked(Authorizer.can)
 
     # ---- in threads ----------------------------------------------------------------------------------------------
-    change = _in_thread(Authorizer.change)
-    change_all = _in_thread(Authorizer.change_all)
-    plan = _in_thread(Authorizer.plan)
-    effects_of = _in_thread(Authorizer.effects_of)
-    given = _in_thread(Authorizer.given)
-    verify_log = _in_thread(Authorizer.verify_log)
+    change = _waiting(Authorizer.change)
+    change_all = _waiting(Authorizer.change_all)
+    plan = _waiting(Authorizer.plan)
+    effects_of = _waiting(Authorizer.effects_of)
+    given = _waiting(Authorizer.given)
+    verify_log = _waiting(Authorizer.verify_log)
 
     # ---- without the database ------------------------------------------------------------------------------------
     @property

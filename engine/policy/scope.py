@@ -68,7 +68,7 @@ def find_place(place: str, scope: Scope, names: PolicyIndex) -> TypedPlace:
         return TypedPlace(place, here.prefix)
     known = [*chain, "object", "parent", "root", *(key if key == "grantee" else f"with.{key}" for key in scope.with_)]
     if place == "grantee":
-        rule = "there is no grantee here, only in the rules of `changes` for member, remove, owner, grant and revoke"
+        rule = "grantee is a place only in the rules of `changes` for member, remove, owner, grant and revoke"
     else:
         rule = f"the place {place!r} is not on the way from {here.type} to the root{nearest(place, known)}"
     remedy = f"write one of {', '.join(known)}"

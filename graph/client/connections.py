@@ -74,7 +74,7 @@ class Pool:
     def _prepare(self, connection: Any) -> Any:
         """Limits how long a new connection waits, and closes it after a message that was only partly read or sent."""
         self._opened.add(connection)
-        limit_waits(connection, self._timeout, self._silence)
+        _limit_waits(connection, self._timeout, self._silence)
         after = {"send_all": self.meanwhile.run}
         driver_internals.wrap_messages(connection, lambda name, step: _whole(connection, step, after.get(name)))
         return connection
@@ -90,7 +90,7 @@ def begin_with_next(session: "neo4j.Session", metadata: dict[str, Any]) -> "neo4
         return session.begin_transaction(timeout=0, metadata=metadata)
 
 
-def limit_waits(connection: Any, timeout: float, silence: float | None) -> None:
+def _limit_waits(connection: Any, timeout: float, silence: float | None) -> None:
     """Limits how long a new connection waits; the parameters are those of Pool."""
     if silence is not None:
         driver_internals.limit_silence(connection, silence)

@@ -129,7 +129,7 @@ class Owners:
             "Objects that can have an owner",
             [
                 Part("owned by an existing user, or by a group or role with users", len(self.objects) - self.missing),
-                Part("owned by nobody who exists", rest),
+                Part("owned by a name that does not exist, or by a group or role without users", rest),
                 Part("without an owner", none),
             ],
         )

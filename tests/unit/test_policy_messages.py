@@ -151,7 +151,7 @@ MISTAKES = {
         "    workspace: everyone",
         "    workspace: VIEWER(grantee)",
         18,
-        "changes.add.workspace: there is no grantee here, only in the rules of `changes` for member, remove, owner, "
+        "changes.add.workspace: grantee is a place only in the rules of `changes` for member, remove, owner, "
         "grant and revoke; write one of workspace, site, object, parent, root",
     ),
     "a definition that is asked about a grantee": (
