@@ -118,6 +118,19 @@ def lines(console: "Console", label: str, texts: list[str], style: str = "dim") 
         console.print(grid)
 
 
+def show_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Prints a table, unless it is empty: it folds its cells at the width of a terminal, and is complete in a pipe."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for head in heads:
+        table.add_column(head, overflow="fold")
+    for row in rows:
+        table.add_row(*(styled(cell) for cell in row))
+    if rows:
+        out().print(table, soft_wrap=False)
+
+
 def show_lists(lists: Sequence[tuple[str, Sequence[str]]]) -> None:
     """Prints the first statements of each list with the list's sign; for entities, only the reference."""
     for sign, statements in lists:

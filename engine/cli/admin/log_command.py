@@ -8,6 +8,7 @@ import typer
 from grantpath.engine.cli.admin.log_upkeep import prune_log, verify_log
 from grantpath.engine.cli.change.change_commands import PANEL
 from grantpath.engine.cli.context import CommandContext, command
+from grantpath.engine.cli.list_formats import Format, ListFormat, show_as, wanted
 from grantpath.engine.cli.output import emit, note, out, styled
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ def log(
     head: Head = None,
     prune_before: PruneBefore = None,
     yes: Yes = False,
+    format_: Format = None,
 ) -> int:
     """Show the accepted changes of a root, or the refused attempts: when, by whom, and what; the newest last.
 
@@ -85,6 +87,7 @@ def log(
         after, before = max(revision - 1, after or 0), min(revision + 1, before or revision + 1)
     from grantpath.engine.change.audit_log import moment
 
+    form = wanted(session.json, format_)
     with session.open(history=True) as authorizer:
         entries = authorizer.log(
             id=id_,
@@ -98,12 +101,14 @@ def log(
             refused=refused,
             limit=limit,
         )
-    if session.json:
+    if form is ListFormat.json:
         emit(
             {"answer": [_summary(each) for each in entries], "complete": entries.complete, "revision": entries.revision}
         )
         return 0
-    if entries:
+    if form is not None:
+        show_as(form, entries.read())
+    elif entries:
         out().print(_table(entries, refused), soft_wrap=False)
     elif entries.complete:
         note(f"no {'refused attempt' if refused else 'accepted change'} matches")

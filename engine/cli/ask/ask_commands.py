@@ -17,6 +17,7 @@ from grantpath.engine.cli.context import (
     past,
     second_objects,
 )
+from grantpath.engine.cli.list_formats import Format, ListFormat, show_as, wanted
 from grantpath.engine.cli.output import emit_model, lines, note, out, shell_word, styled
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.messages import printable
@@ -219,11 +220,13 @@ def who(
     at_least: AtLeast = None,
     as_of: AsOf = None,
     snapshot: Snapshots = [],  # noqa: B006
+    format_: Format = None,
 ) -> None:
     """List who can use NAME on REF.
 
     Prints one user or service principal per line, in byte order; with --type, the subjects of that type.
     """
+    form = wanted(session.json, format_)
     with session.open() as authorizer:
         found = authorizer.who(
             name,
@@ -236,7 +239,7 @@ def who(
             at_least=at_least,
             as_of=past(authorizer, as_of, snapshot),
         )
-        _list(session, found)
+        _list(found, form)
 
 
 def which(
@@ -252,11 +255,13 @@ def which(
     at_least: AtLeast = None,
     as_of: AsOf = None,
     snapshot: Snapshots = [],  # noqa: B006
+    format_: Format = None,
 ) -> None:
     """List the objects of TYPE on which SUBJECT can use NAME.
 
     Prints one object per line, in byte order.
     """
+    form = wanted(session.json, format_)
     with session.open() as authorizer:
         found = authorizer.which(
             type_,
@@ -270,7 +275,7 @@ def which(
             at_least=at_least,
             as_of=past(authorizer, as_of, snapshot),
         )
-        _list(session, found)
+        _list(found, form)
 
 
 def asked(check: "Check") -> str:
@@ -289,12 +294,14 @@ def show_decision(decision: "Decision") -> None:
     lines(console, "missing", decision.missing, "yellow")
 
 
-def _list(session: CommandContext, listing: "Listing") -> None:
+def _list(listing: "Listing", form: ListFormat | None) -> None:
     found = listing.read()
-    if session.json:
-        emit_model(found)
-        return
-    for ref in found.answer:
-        print(printable(ref))
+    if form is not None:
+        show_as(form, found)
+        if form is ListFormat.json:
+            return
+    else:
+        for ref in found.answer:
+            print(printable(ref))
     more = "" if found.after is None else f"; more with --after {shell_word(found.after)} --at {found.revision}"
     note(f"{len(found.answer):,} at revision {found.revision}{more}")

@@ -18,7 +18,8 @@ from grantpath.engine.cli.context import (
     past,
     second_objects,
 )
-from grantpath.engine.cli.output import emit_model, note, out, page, shell_word, styled
+from grantpath.engine.cli.list_formats import Format, ListFormat, show_as, wanted
+from grantpath.engine.cli.output import emit_model, note, page, shell_word, show_table, styled
 from grantpath.graph.messages import printable
 
 if TYPE_CHECKING:
@@ -89,11 +90,13 @@ def list_entities(
     after: After = None,
     at: At = None,
     at_least: AtLeast = None,
+    format_: Format = None,
 ) -> None:
     """List the existing entities of TYPE.
 
     Prints one reference per line, in byte order. --like compares the part after the type, and ignores case.
     """
+    form = wanted(session.json, format_)
     with session.open() as authorizer:
         found = authorizer.list(
             type_,
@@ -106,11 +109,10 @@ def list_entities(
             at=at,
             at_least=at_least,
         )
-    if _as_json(session, found):
-        return
-    for ref in found.answer:
-        print(printable(ref))
-    _closing(found)
+    if form is None:
+        for ref in found.answer:
+            print(printable(ref))
+    _closing(found, form)
 
 
 def grants(
@@ -125,12 +127,14 @@ def grants(
     after: AfterGrant = None,
     at: At = None,
     at_least: AtLeast = None,
+    format_: Format = None,
 ) -> None:
     """List the stored grants that match all options, sorted by object, subject, privilege and effect.
 
     --on and --to are exact: grants on the places above the object, or to the groups and roles of the subject, are not
     listed. To see the resulting access, use `can` or `who`.
     """
+    form = wanted(session.json, format_)
     with session.open() as authorizer:
         found = authorizer.grants(
             on=on,
@@ -142,11 +146,10 @@ def grants(
             at=at,
             at_least=at_least,
         )
-    if _as_json(session, found):
-        return
-    rows = [(each.effect, each.privilege, each.object, each.subject) for each in found.answer]
-    _table(("effect", "privilege", "on", "to"), rows)
-    _closing(found)
+    if form is None:
+        rows = [(each.effect, each.privilege, each.object, each.subject) for each in found.answer]
+        show_table(("effect", "privilege", "on", "to"), rows)
+    _closing(found, form)
 
 
 def members(
@@ -157,14 +160,16 @@ def members(
     after: After = None,
     at: At = None,
     at_least: AtLeast = None,
+    format_: Format = None,
 ) -> None:
     """List the direct members of a group or a role; with --all also those through other groups and roles.
 
     The column `through` has the groups and roles of a shortest path from the member.
     """
+    form = wanted(session.json, format_)
     with session.open() as authorizer:
         found = authorizer.members(ref, all=every, limit=limit, after=after, at=at, at_least=at_least)
-    _show_memberships(session, found, "member", [(each.member, _through(each)) for each in found.answer])
+    _show_memberships(form, found, "member", [(each.member, _through(each)) for each in found.answer])
 
 
 def memberships(
@@ -175,14 +180,16 @@ def memberships(
     after: After = None,
     at: At = None,
     at_least: AtLeast = None,
+    format_: Format = None,
 ) -> None:
     """List the groups and roles that SUBJECT belongs to directly; with --all also those through others.
 
     The column `through` has the groups and roles of a shortest path from SUBJECT.
     """
+    form = wanted(session.json, format_)
     with session.open() as authorizer:
         found = authorizer.memberships(subject, all=every, limit=limit, after=after, at=at, at_least=at_least)
-    _show_memberships(session, found, "belongs to", [(each.container, _through(each)) for each in found.answer])
+    _show_memberships(form, found, "belongs to", [(each.container, _through(each)) for each in found.answer])
 
 
 def can(
@@ -192,21 +199,24 @@ def can(
     with_: With = [],  # noqa: B006
     as_: As = None,
     at_least: AtLeast = None,
+    format_: Format = None,
 ) -> None:
     """List every privilege and operation on REF, with whether SUBJECT can use it.
 
     SUBJECT can also be a group or a role; the answers are then those for a new user with only this membership. An
     operation that needs a second object has no answer unless --with names one.
     """
+    form = wanted(session.json, format_)
     with session.open() as authorizer:
         found = authorizer.can(subject, ref, as_role=as_, with_=second_objects(with_), at_least=at_least)
-    if _as_json(session, found):
+    if form is not None:
+        show_as(form, found)
         return
     words = {True: "yes", False: "no"}
     rows = [
         (each.name, words[each.allowed] if each.allowed is not None else _needs(each.needs)) for each in found.answer
     ]
-    _table(("name", "allowed"), rows)
+    show_table(("name", "allowed"), rows)
     note(f"{len(found.allowed):,} of {len(rows):,} allowed at revision {found.revision}")
 
 
@@ -265,27 +275,18 @@ def _needs(needs: dict[str, str]) -> str:
 
 
 def _show_memberships(
-    session: CommandContext, found: "MembershipPage", head: str, rows: Sequence[tuple[str, ...]]
+    form: ListFormat | None, found: "MembershipPage", head: str, rows: Sequence[tuple[str, ...]]
 ) -> None:
-    if _as_json(session, found):
+    if form is None:
+        show_table((head, "through"), rows)
+    _closing(found, form)
+
+
+def _closing(found: "EntityPage | GrantPage | MembershipPage", form: ListFormat | None) -> None:
+    """Prints the list in the form, if there is one, and how many entries it has, which is part of JSON."""
+    if form is not None:
+        show_as(form, found)
+    if form is ListFormat.json:
         return
-    _table((head, "through"), rows)
-    _closing(found)
-
-
-def _table(heads: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
-    """Prints a table: it folds its cells at the width of a terminal, and is complete in a pipe."""
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for head in heads:
-        table.add_column(head, overflow="fold")
-    for row in rows:
-        table.add_row(*(styled(cell) for cell in row))
-    if rows:
-        out().print(table, soft_wrap=False)
-
-
-def _closing(found: "EntityPage | GrantPage | MembershipPage") -> None:
     more = "" if found.complete else f"; more with --after {shell_word(found.after or '')} --at {found.revision}"
     note(f"{len(found.answer):,} at revision {found.revision}{more}")
