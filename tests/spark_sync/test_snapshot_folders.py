@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from grantpath.engine.facts.snapshot.snapshot_questions import ask
+from grantpath.engine.policy.policy import FACTS_FORMAT, UPGRADE
 from grantpath.graph.client.connection import Connection
 from grantpath.graph.errors import GrantpathError, InvalidInput
 from grantpath.graph.files import bounded_parquet
@@ -52,9 +53,8 @@ from pathlib import Path
 from grantpath.spark_sync.versions.snapshot_folders import alone
 
 with alone(Path(sys.argv[1])):
-    child = os.fork()
-    if child:
-        print(child, flush=True)
+    if not os.fork():
+        print(os.getpid(), flush=True)  # the child has closed the lock file when `fork` returns in it
     time.sleep(60)
 """
 
@@ -198,6 +198,14 @@ def test_a_snapshot_without_a_table_is_refused(made: Path, tmp_path: Path) -> No
         (out / table).unlink()
         with pytest.raises(GrantpathError, match=out.name):
             ask(out, QUESTION)
+
+
+def test_snapshot_of_newer_facts_is_refused_with_the_remedy(made: Path, tmp_path: Path) -> None:
+    shutil.copytree(made, tmp_path / "out")
+    policy = json.loads((tmp_path / "out" / "policy.json").read_text())
+    (tmp_path / "out" / "policy.json").write_text(json.dumps({UPGRADE: FACTS_FORMAT + 1, **policy}))
+    with pytest.raises(InvalidInput, match=UPGRADE):
+        ask(tmp_path / "out", QUESTION)
 
 
 @pytest.mark.parametrize("table", MIRRORED)

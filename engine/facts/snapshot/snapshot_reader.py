@@ -18,7 +18,7 @@ from grantpath.engine.facts.kernel.tree_order import Numbering
 from grantpath.engine.facts.snapshot.current_folder import current_version, read_small, unreachable
 from grantpath.engine.facts.snapshot.interval_table import keys_of
 from grantpath.engine.facts.snapshot.stored_refs import StoredRefs
-from grantpath.engine.policy.policy import Policy, from_source
+from grantpath.engine.policy.policy import UPGRADE, Policy, from_source
 from grantpath.graph.errors import InvalidInput, InvalidPolicy
 from grantpath.graph.files.bounded_parquet import Kind, TableStream, codes, read_bounded, row_count, stream_bounded
 from grantpath.graph.files.remote_path import AnyPath, path_at
@@ -105,6 +105,8 @@ class SnapshotReader:
             return from_source(read_small(self.folder / POLICY_FILE))
         except (OSError, ValueError, InvalidPolicy) as error:
             path = self.folder / POLICY_FILE
+            if UPGRADE in str(error):
+                raise InvalidInput(f"{path}: {error}") from None
             raise InvalidInput(f"{path}: cannot be read ({type(error).__name__}); write the snapshot again") from None
 
     @cached_property

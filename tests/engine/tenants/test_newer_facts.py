@@ -1,0 +1,84 @@
+"""A root whose facts have a newer format: every question and every change is an error that says "upgrade grantpath"."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from grantpath import cypher
+from grantpath.engine import Authorizer, GrantpathError
+from grantpath.engine.policy.policy import FACTS_FORMAT, UPGRADE, from_source, load
+from grantpath.engine.policy.schema import PolicyFile
+from grantpath.engine.transfer.exporter import dump
+from grantpath.graph.client.connection import Connection
+from grantpath.graph.errors import InvalidPolicy
+from grantpath.spark_sync.mirroring import mirror as mirroring
+
+from ...conftest import Tenants
+from ...support.small_estate import FACTS
+
+QUESTION = ("user:bob", "SELECT_TABLE", "table:hr.s.t")
+CALLS: dict[str, Callable[[Authorizer, Path], object]] = {
+    "check": lambda auth, _: auth.check(*QUESTION),
+    "check_many": lambda auth, _: auth.check_many([QUESTION]),
+    "explain": lambda auth, _: auth.explain(*QUESTION),
+    "who": lambda auth, _: list(auth.who(*QUESTION[1:])),
+    "which": lambda auth, _: list(auth.which("table", *QUESTION[:2])),
+    "can": lambda auth, _: auth.can("user:bob", "table:hr.s.t"),
+    "since": lambda auth, _: auth.since(*QUESTION),
+    "past": lambda auth, _: auth.check(*QUESTION, as_of=len(FACTS)),
+    "change": lambda auth, _: auth.change("add user:new"),
+    "dump": lambda auth, to: dump(auth, to / "dump"),
+}
+
+
+def newer(source: str) -> str:
+    """The policy as a later version stores it."""
+    return json.dumps({UPGRADE: FACTS_FORMAT + 1, **json.loads(source)})
+
+
+def raise_format(auth: Authorizer) -> None:
+    """Makes the root one of a later version."""
+    source = newer(auth.policy.source)
+    digest = hashlib.sha256(source.encode()).hexdigest()
+    cypher.load("set_policy").run(
+        auth.store.execute, root=auth.tenant, policy=auth.policy.name, digest=digest, source=source
+    )
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_open_client_gives_no_answer(tenant: Tenants, tmp_path: Path, call: str) -> None:
+    auth = tenant(given=FACTS)
+    auth.follow()
+    CALLS[call](auth, tmp_path / "before")
+    raise_format(auth)
+    with pytest.raises(GrantpathError, match=UPGRADE):
+        CALLS[call](auth, tmp_path / "after")
+
+
+@pytest.mark.parametrize("policy", [None, "gravitino"])
+@pytest.mark.parametrize("replica", [False, True])
+def test_new_client_cannot_open_it(tenant: Tenants, server: Connection, policy: str | None, replica: bool) -> None:
+    auth = tenant(given=FACTS)
+    raise_format(auth)
+    with pytest.raises(InvalidPolicy, match=f"format {FACTS_FORMAT + 1}, .* reads {FACTS_FORMAT}; {UPGRADE}"):
+        Authorizer.open(
+            uri=server.uri, auth=(server.user, server.password), root=auth.tenant, policy=policy, replica=replica
+        )
+
+
+def test_it_cannot_be_mirrored(tenant: Tenants, server: Connection) -> None:
+    auth = tenant(given=FACTS)
+    raise_format(auth)
+    with pytest.raises(InvalidPolicy, match=UPGRADE):
+        mirroring.read(server, auth.tenant, print)
+
+
+def test_version_that_does_not_know_the_key_names_it() -> None:
+    """An older version reads the model alone: the message about the unknown key contains the remedy."""
+    with pytest.raises(ValueError, match=UPGRADE):
+        PolicyFile.model_validate_json(newer(load("gravitino").source))
+    with pytest.raises(InvalidPolicy, match=UPGRADE):
+        from_source(newer(load("gravitino").source))
