@@ -27,6 +27,31 @@ _REMEDIES = {
     "dict_type": f"a mapping is expected; {MANUAL}",
     "model_type": f"a mapping is expected; write its keys, {MANUAL}",
 }
+_REQUEST = (
+    "conditions on the request are not supported, because a decision reads the graph only; check the time or the "
+    "address in the caller; a condition about the graph is written as `if` or `in_effect`"
+)
+_MASK = (
+    "masks and row filters are not supported, because a check answers yes or no; declare an operation such as "
+    "read_unmasked, and let the query engine mask or filter for whom it is refused"
+)
+_PATTERN = (
+    "patterns are not supported, because a grant names one object; grant on the object above, whose grants apply to "
+    "everything below it if `grants.inherit` is true"
+)
+_PRIORITY = (
+    "priorities are not supported, because the order of grants has no effect; set `grants.deny: true`, so that a DENY "
+    "overrides every ALLOW"
+)
+_NOT_SUPPORTED = {  # keys of other systems: what is not possible here, and what to do instead
+    **dict.fromkeys(("condition", "conditions", "when", "unless", "caveat", "caveats", "context"), _REQUEST),
+    **dict.fromkeys(
+        ("mask", "masks", "masking", "column_mask", "column_masks", "row_filter", "row_filters", "filter", "filters"),
+        _MASK,
+    ),
+    **dict.fromkeys(("pattern", "patterns", "wildcard", "wildcards", "regex", "glob"), _PATTERN),
+    **dict.fromkeys(("priority", "priorities", "precedence"), _PRIORITY),
+}
 
 
 def explain(error: Mapping[str, Any], document: Document, schema: Mapping[str, Any]) -> str:
@@ -60,6 +85,8 @@ def _remedy(error: Mapping[str, Any], key: tuple[str | int, ...], schema: Mappin
 def _unknown_key(name: str, value: object, known: list[str]) -> str:
     if value is None and name not in known:
         return f'unknown key; if {name} belongs to the list before it, put the list in quotes, e.g. {{on: "a, {name}"}}'
+    if name in _NOT_SUPPORTED:
+        return f"unknown key; {_NOT_SUPPORTED[name]}"
     close = get_close_matches(name, known, n=1)
     if close:
         return f"unknown key; did you mean {close[0]}?"

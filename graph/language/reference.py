@@ -148,6 +148,11 @@ def _segments(name: str, text: str) -> Iterator[str]:
         else:
             end = name.find(".", at)
             end = len(name) if end < 0 else end
+            if "*" in name[at:end]:
+                raise InvalidReference(
+                    f"{short(text)}: a reference names one entity, and patterns are not supported; name the object "
+                    f"above instead, or quote '{short(name[at:end])}' with backticks if * is part of the name"
+                )
             if not _BARE.match(name[at:end]):
                 raise InvalidReference(
                     f"{short(text)}: the segment '{short(name[at:end])}' is empty or has characters other than "

@@ -74,6 +74,48 @@ MISTAKES = {
         17,
         "changes.create: unknown key; the keys are add, drop, member, remove,",
     ),
+    "a condition on the request": (
+        "VIEWER: {on: workspace}",
+        'VIEWER: {on: workspace, condition: "request.time < 18"}',
+        11,
+        "privileges.VIEWER.condition: unknown key; conditions on the request are not supported, because a decision "
+        "reads the graph only; check the time or the address in the caller; a condition about the graph is written as "
+        "`if` or `in_effect`",
+    ),
+    "a condition of an operation": (
+        "view: VIEWER or EDITOR",
+        "view: {if: VIEWER or EDITOR, when: office_hours}",
+        15,
+        "operations.workspace.view.when: unknown key; conditions on the request are not supported",
+    ),
+    "a mask": (
+        "VIEWER: {on: workspace}",
+        "VIEWER: {on: workspace, mask: hash}",
+        11,
+        "privileges.VIEWER.mask: unknown key; masks and row filters are not supported, because a check answers yes or "
+        "no; declare an operation such as read_unmasked, and let the query engine mask or filter for whom it is "
+        "refused",
+    ),
+    "row filters": (
+        "privileges:\n",
+        "row_filters: {workspace: owner}\nprivileges:\n",
+        10,
+        "row_filters: unknown key; masks and row filters are not supported",
+    ),
+    "a pattern": (
+        "deny: true}",
+        'deny: true, pattern: "sales_*"}',
+        9,
+        "grants.pattern: unknown key; patterns are not supported, because a grant names one object; grant on the "
+        "object above, whose grants apply to everything below it if `grants.inherit` is true",
+    ),
+    "a priority": (
+        "EDITOR: {on: workspace}",
+        "EDITOR: {on: workspace, priority: 10}",
+        12,
+        "privileges.EDITOR.priority: unknown key; priorities are not supported, because the order of grants has no "
+        "effect; set `grants.deny: true`, so that a DENY overrides every ALLOW",
+    ),
     "a list without quotes": (
         "VIEWER: {on: workspace}",
         "VIEWER: {on: site, workspace}",

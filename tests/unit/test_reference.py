@@ -89,6 +89,8 @@ REFUSED = [
     ("user:`a`.`b`", "user:`a`.`b`", "backtick inside it"),
     ("user:a\0", "user:a\\x00", "NUL"),
     ("user:\udfff", "\\udfff", "UTF-8"),
+    ("table:hr.public.*", "table:hr.public.*", "patterns are not supported; name the object above instead"),
+    ("table:hr.tmp_*.a", "table:hr.tmp_*.a", "quote 'tmp_*' with backticks"),
     (f"table:{'a' * (MAX_SEGMENT_BYTES + 1)}", "table:aaa", "255 bytes"),
     (f"user:{'é' * 128}", "user:ééé", "255 bytes"),
     (f"table:{'.'.join(['a'] * 1000)}", "table:a.a", "2000 bytes"),
