@@ -30,13 +30,20 @@ def create_private(file: Path) -> IO[bytes]:
 
 
 def need_private(what: str, file: Path) -> None:
-    """Raises InvalidInput, which begins with `what`, unless `file` is closed to other users and not a named pipe."""
+    """Raises InvalidInput, which begins with `what`, unless `file` is closed to other users and not a named pipe.
+
+    A file of root may be readable for its group if this process is not root's: Kubernetes mounts secrets so, with
+    `fsGroup`, and libpq has the same rule.
+    """
     try:
         need_not_named_pipe(what, file)
-        mode = file.stat().st_mode
+        status = file.stat()
     except OSError as error:
         raise _unreadable(what, file, error) from None
-    if mode & (stat.S_IRWXG | stat.S_IRWXO):
+    mode, closed = status.st_mode, stat.S_IRWXG | stat.S_IRWXO
+    if status.st_uid == 0 and os.geteuid() != 0:
+        closed &= ~stat.S_IRGRP
+    if mode & closed:
         raise InvalidInput(
             f"{what}: {file} is open to other users (mode {stat.S_IMODE(mode):04o}), but it contains a password; run "
             f"chmod 600 {file}"

@@ -47,6 +47,7 @@ PLANS = {
     "docs/operating.md": Plan(ON_COMPANY.setup, OPENED + "import logging"),
     "docs/past.md": Plan(ON_COMPANY.setup, OPENED),
     "docs/python.md": ON_COMPANY,
+    "docs/questions.md": ON_COMPANY,
     "docs/reference/graph.md": ON_COMPANY,
     "docs/reference/references.md": Plan((*ON_COMPANY.setup, "grantpath change 'add table:hr.public.`v1.2`'")),
     "docs/report.md": Plan(ON_COMPANY.setup, spark=True, slow=True),
@@ -69,6 +70,8 @@ NOT_RUN = {
     "SERVICE_SECRET=change-me uvicorn": "it serves until it is stopped: tests/engine/authorizer/test_service.py",
     "export SIGNATURE=": "it needs the service",
     "curl": "it needs the service",
+    "NEO4J_PASSWORD=... SERVICE_SECRET=... docker compose": "it needs a Docker engine: tests/docs/test_deployment.py",
+    "NEO4J_PASSWORD=... NEO4J_URI=bolt://127.0.0.1:7687": "it needs that engine's Neo4j",
     "grantpath browser": "it needs the embedded server: tests/engine/cli/test_browser_guide.py",
 }
 

@@ -97,6 +97,12 @@ async def failed(request: Request, error: GrantpathError) -> JSONResponse:
     return JSONResponse({"detail": error.public}, status, {"Retry-After": "1"} if error.retryable else None)
 
 
+@app.get("/ready")
+async def ready(auth: Auth) -> dict[str, int]:
+    """For a readiness probe: the revision of the root. If the database does not answer, the error is a 503."""
+    return {"revision": await auth.revision_now()}
+
+
 @app.get("/tables")
 async def tables(auth: Auth, user: Caller) -> dict[str, object]:
     """The tables that the caller can load."""
