@@ -16,6 +16,7 @@ from grantpath.engine.change.made import Change
 from grantpath.engine.inspection.models import (
     Abilities,
     Ability,
+    CatalogueAnswer,
     EdgeCounts,
     EntityPage,
     EntityView,
@@ -56,6 +57,7 @@ __all__ = [
     "AsyncAuthorizer",
     "AsyncListing",
     "Authorizer",
+    "CatalogueAnswer",
     "Change",
     "ChangePlan",
     "Check",

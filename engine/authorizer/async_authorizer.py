@@ -146,6 +146,7 @@ class AsyncAuthorizer:
     members = _asked(Authorizer.members)
     memberships = _asked(Authorizer.memberships)
     can = _asked(Authorizer.can)
+    question = _asked(Authorizer.question)
 
     # ---- in threads ----------------------------------------------------------------------------------------------
     change = _waiting(Authorizer.change)

@@ -28,10 +28,11 @@ from grantpath.engine.change.log_verify import LogCheck, verify
 from grantpath.engine.change.made import Change
 from grantpath.engine.change.planned_revision import Planned
 from grantpath.engine.change.service import ChangeService
-from grantpath.engine.inspection import entity_view, lookup
+from grantpath.engine.inspection import catalogue_answer, entity_view, lookup
 from grantpath.engine.inspection.abilities import abilities
 from grantpath.engine.inspection.models import (
     Abilities,
+    CatalogueAnswer,
     EntityPage,
     EntityView,
     GrantPage,
@@ -476,6 +477,17 @@ class Authorizer(OpenTenant):
         given = dict(with_) if isinstance(with_, Mapping) else {} if with_ is None else with_
         question = need_question(ListAbilities, subject=subject, object=object, as_role=as_role, with_=given)
         return abilities(self, question, at_least)
+
+    @following
+    def question(self, name: str, /, *, limit: int | None = None, **parameters: str) -> CatalogueAnswer:
+        """The answer to a question of the catalogue, such as `question("who_is_in_a_group", group="role:analyst")`.
+
+        docs/questions.md lists the questions and what they leave out. A question reviews what is stored; for a
+        decision, use `check`, `who` or `which`. `parameters` are those of the question's header without `root`; the
+        answer has at most `limit` rows (1 to 10,000; default: all, or 10 of a question with a limit of its own).
+        Raises UnknownName, Unknown, InvalidReference, InvalidInput, Inconsistent, Unavailable.
+        """
+        return catalogue_answer.answer(self, name, parameters, limit)
 
     @following
     def list(

@@ -26,7 +26,7 @@ from grantpath.engine.cli.admin import (
     server_commands,
     tenant_commands,
 )
-from grantpath.engine.cli.ask import ask_commands, browser_params, look_commands, since_command
+from grantpath.engine.cli.ask import ask_commands, browser_params, look_commands, question_command, since_command
 from grantpath.engine.cli.bulk import export_command, load_command, mirror_commands, report_command, spark_commands
 from grantpath.engine.cli.change import change_commands, plan_commands
 from grantpath.engine.cli.completion import completion_scripts
@@ -126,6 +126,7 @@ for module in (
     since_command,
     browser_params,
     look_commands,
+    question_command,
     load_command,
     change_commands,
     plan_commands,

@@ -1,9 +1,12 @@
 """The questions and answers about what is in a root. They are frozen; `model_dump_json()` gives their JSON."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 
-from pydantic import Field
+from pydantic import Field, ValidationInfo, field_validator
 
+from grantpath.cypher.catalogue import Kind, catalogue
+from grantpath.engine.answers.graph_path import GraphPath
 from grantpath.engine.answers.notebook import verdict_html
 from grantpath.engine.answers.tabular import ReferenceTable, Tabular, TypedColumn
 from grantpath.graph.frozen import Frozen
@@ -58,6 +61,14 @@ class ListAbilities(Frozen):
     object: str
     with_: dict[str, str] = Field({})
     as_role: str | None = None
+
+
+class AskCatalogue(Frozen):
+    """The question `name` of the catalogue, with its parameters except the root; at most `limit` rows (None: all)."""
+
+    name: str
+    parameters: dict[str, str] = Field({})
+    limit: int | None = None
 
 
 # ---- answers -------------------------------------------------------------------------------------------------------
@@ -135,6 +146,46 @@ class MembershipPage(ReferenceTable[Membership]):
             "container": TypedColumn("text", [each.container for each in self.answer]),
             "path": TypedColumn("texts", [each.path for each in self.answer]),
         }
+
+
+Cell = str | int | bool | datetime | GraphPath | tuple[GraphPath, ...] | tuple[str, ...] | None
+
+
+class CatalogueAnswer(Tabular[Mapping[str, Cell]]):
+    """The answer to a question of the catalogue: rows by column. `reason` says why there are none; else it is None."""
+
+    question: AskCatalogue
+    answer: tuple[dict[str, Cell], ...]
+    reason: str | None
+
+    @field_validator("answer")
+    @classmethod
+    def _read_times(cls, rows: tuple[dict[str, Cell], ...], info: ValidationInfo) -> tuple[dict[str, Cell], ...]:
+        """In JSON a time is text."""
+        kinds = catalogue()[info.data["question"].name].columns if "question" in info.data else {}
+        times = [name for name, kind in kinds.items() if kind == "ZONED DATETIME"]
+        for row in rows:
+            row.update({name: datetime.fromisoformat(cell) for name in times if isinstance(cell := row[name], str)})
+        return rows
+
+    def columns(self) -> Mapping[str, TypedColumn]:
+        kinds = catalogue()[self.question.name].columns
+        return {name: _column(kind, [row[name] for row in self.answer]) for name, kind in kinds.items()}
+
+
+def _column(kind: Kind, cells: Sequence[Cell]) -> TypedColumn:
+    """A column of a table. Paths are texts."""
+    match kind:
+        case "INTEGER":
+            return TypedColumn("number", cells)
+        case "BOOLEAN":
+            return TypedColumn("flag", cells)
+        case "ZONED DATETIME":
+            return TypedColumn("time", cells)
+        case "LIST OF STRING" | "LIST OF PATH":
+            return TypedColumn("texts", [tuple(map(str, each)) if isinstance(each, tuple) else () for each in cells])
+        case "STRING" | "PATH":
+            return TypedColumn("text", [None if each is None else str(each) for each in cells])
 
 
 class EdgeCounts(Frozen):

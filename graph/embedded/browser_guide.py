@@ -4,9 +4,11 @@ import re
 from html import escape
 
 from grantpath import cypher
+from grantpath.cypher.catalogue import GROUPS, parameters_of
 
 GUIDE, STYLE = "guide.html", "style.grass"  # the names of the pages
-FOLDERS = {"browser": "Questions by name", "questions": "Reviews"}  # of cypher, with their titles
+BY_NAME = "Questions by name"
+EXAMPLE = "'metalake:ml'"  # the root in the :params line of a query
 NODES = {
     "Subject": ("#7e57c2", "a subject of another type"),
     "Securable": ("#5c6bc0", "an object of another type"),
@@ -45,16 +47,18 @@ def style() -> str:
     return "\n".join([*nodes, *edges]) + "\n"
 
 
-def guide(pages: str) -> str:
+def guide(pages: str, root: str | None = None) -> str:
     """The guide as HTML: a page with the legend and a link to each card, then the cards.
 
     `pages` is the address of the folder in which GUIDE and STYLE are served, e.g.
-    `http://localhost:7474/browser/grantpath/`. A click on a link shows the card; a click on a box of the card copies
-    the text of the box to the editor.
+    `http://localhost:7474/browser/grantpath/`. `root` is the root that the parameters of the cards name. A click on a
+    link shows the card; a click on a box of the card copies the text of the box to the editor.
     """
-    shown = {title: cypher.texts(folder) for folder, title in FOLDERS.items()}
+    shown = {BY_NAME: cypher.texts("browser")}
+    questions = cypher.texts("questions")
+    shown |= {group: {name: questions[name] for name in names} for group, names in GROUPS.items()}
     cards = {name: text for texts in shown.values() for name, text in texts.items()}
-    slides = [_first(pages, shown, list(cards)), *(_card(name, text) for name, text in cards.items())]
+    slides = [_first(pages, shown, list(cards)), *(_card(name, text, root) for name, text in cards.items())]
     return f"<title>grantpath</title>\n{''.join(f'<slide>{each}</slide>' for each in slides)}\n"
 
 
@@ -82,17 +86,35 @@ def _table(rows: list[tuple[str, str, str]]) -> str:
     return f"<table>{''.join(cells)}</table>"
 
 
-def _card(name: str, text: str) -> str:
-    """The card of one query: what it answers, its parameters, its text."""
+def _card(name: str, text: str, root: str | None) -> str:
+    """The card of one query: what it answers, its parameters, its text without the header, which the card shows."""
     comment = " ".join(line[3:] for line in text.splitlines() if line.startswith("// "))
     said = comment.partition(f"{name}.cypher: ")[2].partition(" $")[0]
     parameters = re.search(r"^// (:params \{.*\})$", text, re.MULTILINE)
     if parameters is None:
         raise ValueError(f"{name}.cypher has no :params line")
     return (
-        f"<h3>{_spaced(name)}</h3><p>{escape(said[:1].upper() + said[1:])}</p>"
-        f'<pre class="runnable">{escape(parameters[1])}</pre><pre class="runnable">{escape(text)}</pre>'
+        f"<h3>{_spaced(name)}</h3><p>{escape(said[:1].upper() + said[1:])}</p>{_notes(text)}"
+        f'<pre class="runnable">{escape(_about(parameters[1], root))}</pre>'
+        f'<pre class="runnable">{escape(text[parameters.end() :].strip())}</pre>'
     )
+
+
+def _notes(text: str) -> str:
+    """What the header says about the parameters besides an example."""
+    notes = [(each.name, each.note) for each in parameters_of(text) if each.note]
+    items = "".join(f"<li><code>{name}</code>: {escape(note)}</li>" for name, note in notes)
+    return f"<ul>{items}</ul>" if items else ""
+
+
+def _about(line: str, root: str | None) -> str:
+    """The :params line with the chosen root. A query by name has it behind the object or the type."""
+    if root is None:
+        return line
+    named = root.replace("\\", "\\\\").replace("'", "\\'")
+    if EXAMPLE in line:
+        return line.replace(EXAMPLE, f"'{named}'")
+    return re.sub(r"((?:object|type): '[^']*)'", lambda found: f"{found[1]} in {named}'", line)
 
 
 def _spaced(name: str) -> str:

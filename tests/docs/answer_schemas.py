@@ -13,13 +13,21 @@ from grantpath.engine.answers.listing import ReferencePage
 from grantpath.engine.change.audit_log import Logged, LogPage
 from grantpath.engine.change.change_plan import ChangePlan
 from grantpath.engine.change.made import Change
-from grantpath.engine.inspection.models import Abilities, EntityPage, EntityView, GrantPage, MembershipPage
+from grantpath.engine.inspection.models import (
+    Abilities,
+    CatalogueAnswer,
+    EntityPage,
+    EntityView,
+    GrantPage,
+    MembershipPage,
+)
 from grantpath.engine.past.since import Since
 from grantpath.graph.errors import CODES
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reference" / "schemas"
 MODELS: tuple[type[BaseModel], ...] = (
     Abilities,
+    CatalogueAnswer,
     Change,
     ChangePlan,
     Decision,

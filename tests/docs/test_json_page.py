@@ -66,6 +66,7 @@ def answers(module_tenant: Tenants) -> dict[str, Any]:
         auth.grants(),
         auth.members("role:r"),
         auth.can("user:ann", "catalog:c"),
+        auth.question("recent_changes"),
         auth.show("catalog:c"),
         auth.plan(["add user:bob"]),
         auth.plan(["add user:bob"]).effects,

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 from grantpath import cypher
+from grantpath.cypher.catalogue import GROUPS
 
 PAGE = Path(__file__).parents[2] / "docs" / "questions.md"
 FOLDER = Path(str(cypher.__file__)).parent / "questions"
@@ -26,3 +27,15 @@ def test_the_page_lists_every_question_with_the_words_of_its_header() -> None:
         sorted(line for line in PAGE.read_text(encoding="utf-8").splitlines() if "(../cypher/questions/" in line)
         == wanted
     )
+
+
+def test_the_page_has_the_groups_of_the_catalogue_in_their_order() -> None:
+    lines = PAGE.read_text(encoding="utf-8").splitlines()
+    groups: dict[str, tuple[str, ...]] = {}
+    for line in lines:
+        if line.startswith("## "):
+            group = line.removeprefix("## ")
+        if found := re.match(r"\| \[`(\w+)`\]\(\.\./cypher/questions/", line):
+            groups[group] = (*groups.get(group, ()), found[1])
+    assert groups == GROUPS
+    assert list(groups) == list(GROUPS)

@@ -58,12 +58,15 @@ def browser(
     neo4j: Line = None,
     open_: Annotated[bool, typer.Option("--open", help="open the guide in the web browser of this machine")] = False,
 ) -> None:
-    """Print the address and login of Neo4j Browser and of its guide; start the server if necessary."""
+    """Print the address and login of Neo4j Browser and of its guide; start the server if necessary.
+
+    With --root, the parameters of the guide's cards name this root.
+    """
     from grantpath.graph.embedded import server
 
     with reporting("starting Neo4j") as progress:
         running = server.up(neo4j, progress=progress)
-    guide = _write_guide(running)
+    guide = _write_guide(running, session.root)
     if session.json:
         emit({**{key: _facts(running)[key] for key in ("browser", "uri", "user", "password_file")}, "guide": guide})
     else:
@@ -77,7 +80,7 @@ def browser(
             raise ServerError(f"no web browser could be opened on this machine; open {guide} yourself")
 
 
-def _write_guide(running: "ServerStatus") -> str:
+def _write_guide(running: "ServerStatus", root: str | None) -> str:
     """Writes the guide and the style for the server to serve. Returns the address that opens Browser with the guide.
 
     Neo4j Browser reads guides only from the host `localhost`, so it must be opened from there, too.
@@ -87,7 +90,9 @@ def _write_guide(running: "ServerStatus") -> str:
     here = str(running.browser).replace("127.0.0.1", "localhost")
     pages = f"{here}{browser_files.OWN}/"
     browser_files.write_page(running.home, browser_guide.STYLE, browser_guide.style())
-    browser_files.write_page(running.home, browser_guide.GUIDE, browser_guide.guide(pages))
+    browser_files.write_page(
+        running.home, browser_guide.GUIDE, browser_guide.guide(pages, root if root and ":" in root else None)
+    )
     return f"{here}?cmd=guide&arg={pages}{browser_guide.GUIDE}"
 
 

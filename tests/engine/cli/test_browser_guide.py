@@ -10,9 +10,9 @@ import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 
 from grantpath import cypher
+from grantpath.cypher.catalogue import catalogue
 from grantpath.engine import Authorizer
 from grantpath.graph.client.connection import Connection
-from grantpath.graph.embedded.browser_guide import FOLDERS
 from grantpath.graph.guard.store import Store
 
 from ...support import tiers
@@ -23,7 +23,7 @@ from .test_browser import FACTS
 pytestmark = pytest.mark.browser
 
 ROOT = "metalake:guide"
-CARDS = [name for folder in FOLDERS for name in cypher.texts(folder)]
+CARDS = [*cypher.texts("browser"), *catalogue()]
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def graph(store: Store) -> Iterator[Authorizer]:
 @pytest.fixture(scope="module")
 def page(server: Connection) -> Iterator[Page]:
     """Browser with the guide, as the printed address opens it."""
-    at = json.loads(printed("browser", "--json"))
+    at = json.loads(printed("browser", "--root", ROOT, "--json"))
     flags = [flag.replace("EXCLUDE 127.0.0.1", "EXCLUDE 127.0.0.1, EXCLUDE localhost") for flag in FLAGS]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=tiers.chromium(), args=flags)
@@ -63,9 +63,11 @@ def test_the_style_is_accepted_and_a_card_fills_the_editor(page: Page, graph: Au
     expect(page.get_by_role("heading", name="who is in a group")).to_be_visible()
     boxes = page.locator("pre.runnable:visible")
     assert boxes.count() == 2
-    assert boxes.nth(1).inner_text().strip() == cypher.load("who_is_in_a_group").text.strip()
+    header, line, query = cypher.load("who_is_in_a_group").text.partition("// :params ")
+    assert (header[:3], line) == ("// ", "// :params ")
+    assert boxes.nth(1).inner_text().strip() == query.partition("\n")[2].strip()
     boxes.nth(0).click()
-    expect(page.get_by_test_id("activeEditor")).to_contain_text(":params {group: 'group:readers'")
+    expect(page.get_by_test_id("activeEditor")).to_contain_text(f":params {{group: 'group:readers', root: '{ROOT}'")
     parameters = expect(page.get_by_test_id("rawParamData").first)
     patiently(page.get_by_test_id("editor-Run").click, parameters.to_contain_text, "group:readers")
 

@@ -18,7 +18,7 @@ from ...support.command_line import FACTS, ODD, STAFF, Run, facts, run
 __all__ = ["facts", "run"]
 COMMANDS = ["up", "down", "status", "browser", "demo", "load", "check", "explain", "who", "which", "change", "log"]
 INNER_COMMANDS = [["policy", name] for name in ("list", "show", "validate", "upgrade")]
-COMMANDS += ["config", "show", "list", "grants", "members", "memberships", "can", "revocation"]
+COMMANDS += ["config", "show", "list", "grants", "members", "memberships", "can", "question", "revocation"]
 COMMANDS += [
     "roots",
     "dump",

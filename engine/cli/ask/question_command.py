@@ -1,0 +1,106 @@
+"""The command `question`: the questions of the catalogue, in groups; or the answer to one of them."""
+
+from datetime import datetime
+from itertools import groupby
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from grantpath.cypher.catalogue import CatalogueQuestion, catalogue
+from grantpath.engine.cli.context import CommandContext, command
+from grantpath.engine.cli.list_formats import Format, ListFormat, show_as, wanted
+from grantpath.engine.cli.output import emit, note, out, show_table, styled
+from grantpath.graph.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from grantpath.engine.inspection.models import CatalogueAnswer, Cell
+
+PANEL = "Look"
+Name = Annotated[str | None, typer.Argument(metavar="NAME", help="a question of the catalogue; omit it to list them")]
+Values = Annotated[
+    list[str] | None, typer.Argument(metavar="PARAMETER=VALUE", help="its parameters, e.g. subject=user:bob")
+]
+Limit = Annotated[int | None, typer.Option(min=1, max=10_000, metavar="N", help="the maximum number of rows")]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    command(app, PANEL, "grantpath question who_is_in_a_group group=role:analyst")(question)
+
+
+def question(
+    session: CommandContext, name: Name = None, values: Values = None, limit: Limit = None, format_: Format = None
+) -> None:
+    """List the questions of the catalogue, or answer one of them.
+
+    The catalogue has reviews of what is stored, such as grants that have no effect. They decide nothing: for a
+    decision, use check, who or which.
+    """
+    form = wanted(session.json, format_)
+    if name is None:
+        _list_questions(session)
+        return
+    from grantpath.engine.inspection.catalogue_answer import need_known, need_question
+
+    given = dict(map(_pair, values or []))
+    if len(given) < len(values or []):
+        raise InvalidInput("a parameter is given twice; give each once")
+    need_known(need_question(name), given)  # a wrong one must not be taken for another argument of the method
+    with session.open() as authorizer:
+        found = authorizer.question(name, limit=limit, **given)
+    if form is not None:
+        show_as(form, found)
+    if form is not ListFormat.json:
+        _show(found, form is None)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, sign, value = text.partition("=")
+    if not sign or not key:
+        raise InvalidInput(f"{text!r} is not PARAMETER=VALUE; write e.g. subject=user:bob")
+    return key, value
+
+
+def _list_questions(session: CommandContext) -> None:
+    every = list(catalogue().values())
+    if session.json:
+        emit({"answer": [_described(each) for each in every], "complete": True})
+        return
+    width = max(len(each.name) for each in every)
+    for group, questions in groupby(every, key=lambda each: each.group):
+        out().print(styled(group, "bold"))
+        for each in questions:
+            out().print(styled(f"  {each.name:<{width}}"), styled(f"  {each.text}", "dim"), sep="")
+    note("ask one with `grantpath question NAME PARAMETER=VALUE`; without its parameters, it says what it needs")
+
+
+def _described(asked: CatalogueQuestion) -> dict[str, Any]:
+    parameters = {each.name: {"example": each.example, "note": each.note} for each in asked.parameters.values()}
+    words = {"name": asked.name, "group": asked.group, "question": asked.text, "leaves_out": asked.omits}
+    return {**words, "parameters": parameters, "columns": asked.columns}
+
+
+def _show(found: "CatalogueAnswer", with_rows: bool) -> None:
+    """Prints the rows for people, and why there are none, and what the answer leaves out."""
+    if with_rows:
+        heads = list(found.answer[0]) if found.answer else []
+        show_table(heads, [[_text(row[head]) for head in heads] for row in found.answer])
+    if found.reason is not None:
+        note(found.reason, "yellow")
+    more = "" if found.complete else "; there are more, raise --limit"
+    omits = catalogue()[found.question.name].omits
+    note(f"{len(found.answer):,} at revision {found.revision}{more}. Left out: {omits}")
+
+
+def _text(cell: "Cell") -> str:
+    match cell:
+        case None:
+            return ""
+        case bool():
+            return "yes" if cell else "no"
+        case datetime():
+            return f"{cell:%Y-%m-%d %H:%M:%S}"
+        case tuple():
+            return ", ".join(map(str, cell))
+        case _:
+            return str(cell)
