@@ -57,8 +57,8 @@ CALL () {
       WITH place, type(grant) + ' ' + coalesce(grant.privilege + ' ', '') AS property
       WHERE property + place.type IN $facts OR place.ref IN [shared IN $places | shared.ref] RETURN place, property
     UNION ALL
-      UNWIND principals AS place UNWIND CASE place WHEN subject THEN ['HOLDS ', 'IS '] ELSE ['HOLDS '] END AS property
-      WITH place, property WHERE property + place.type IN $facts RETURN place, property
+      UNWIND [{place: subject, property: 'IS '}] + [principal IN principals | {place: principal, property: 'HOLDS '}] AS each
+      WITH each.place AS place, each.property AS property WHERE property + place.type IN $facts RETURN place, property
     UNION ALL
       UNWIND $builtin AS type MATCH (place:Entity {root: $root, type: type}) WHERE place.builtin
       RETURN place, 'BUILTIN ' AS property

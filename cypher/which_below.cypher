@@ -1,5 +1,6 @@
 // which_below.cypher: on which objects of a type is a subject allowed to do something, if that depends on what is
-// granted below a place? Like which.cypher, with two more kinds of facts.
+// granted below a place, or on how many segments the reference of an object has? Like which.cypher, with two more kinds
+// of facts, and for one number of segments at a time.
 // Returns one row: known LIST OF STRING (those of $needed that exist), answer LIST OF STRING, revision, begun,
 // revision_after, begun_after, policy STRING (the digest of the tenant's policy), made STRING (the creation id; it
 // differs if the tenant was recreated)
@@ -16,7 +17,9 @@
 // $builtin_types LIST OF STRING  [], $builtin of which.cypher; it has another name so that which.cypher, which would
 //                                not find all facts, refuses these parameters
 // $below         BOOLEAN         whether a clause asks for grants below a place
-// $every         LIST OF MAP     facts about all descendants of a place: fact, name, types, privileges
+// $every         LIST OF MAP     facts about all descendants of a place: fact, name, type, types, privileges
+// $nested        LIST OF STRING  [], the types in themselves: the name of such a place ends with its number of segments
+// $length        INTEGER         null, or the number of segments of the objects
 // $clauses       LIST            a clause is a list of terms, a term a list of atoms. One clause must hold: all its
 //                                terms, each by one of its atoms
 // $facts         LIST OF STRING  every fact that the clauses ask for
@@ -25,7 +28,7 @@
 // In Neo4j Browser run this first, without the slashes, then the whole file (`grantpath params` prints your own):
 // :params {root: 'metalake:ml', needed: [], subject: 'user:bob', one_role: false, as_role: null, type: 'catalog',
 //   top: 'metalake:ml', places: [{name: 'metalake', ref: 'metalake:ml'}], given: [], builtin_types: [], below: true,
-//   every: [], clauses: [[[{any: ['ALLOW SELECT_TABLE table below catalog'], none: []}]]],
+//   every: [], nested: [], length: null, clauses: [[[{any: ['ALLOW SELECT_TABLE table below catalog'], none: []}]]],
 //   facts: ['ALLOW SELECT_TABLE table below catalog'], after: '', limit: 10000}
 MATCH (before:Revision {root: $root})
 WITH before.revision AS revision, before.begun AS begun
@@ -56,10 +59,11 @@ CALL () {
     UNION ALL
       UNWIND principals AS principal MATCH (principal)-[grant:ALLOW|DENY|OWNS]->(place)
       WITH place, type(grant) + ' ' + coalesce(grant.privilege + ' ', '') AS property
-      WHERE property + place.type IN $facts OR place.ref IN [shared IN $places | shared.ref] RETURN place, property
+      WHERE place.type IN $nested OR property + place.type IN $facts OR place.ref IN [shared IN $places | shared.ref]
+      RETURN place, property
     UNION ALL
-      UNWIND principals AS place UNWIND CASE place WHEN subject THEN ['HOLDS ', 'IS '] ELSE ['HOLDS '] END AS property
-      WITH place, property WHERE property + place.type IN $facts RETURN place, property
+      UNWIND [{place: subject, property: 'IS '}] + [principal IN principals | {place: principal, property: 'HOLDS '}] AS each
+      WITH each.place AS place, each.property AS property WHERE property + place.type IN $facts RETURN place, property
     UNION ALL
       UNWIND $builtin_types AS type MATCH (place:Entity {root: $root, type: type}) WHERE place.builtin
       RETURN place, 'BUILTIN ' AS property
@@ -72,7 +76,8 @@ CALL () {
       UNWIND $every AS every
       UNWIND COLLECT { UNWIND $places AS shared WITH shared WHERE shared.name = every.name
           MATCH (place:Entity {root: $root, ref: shared.ref}) RETURN place }
-        + COLLECT { MATCH (place:Entity {root: $root, type: every.name}) RETURN place } AS place
+        + COLLECT { MATCH (place:Entity {root: $root, type: every.type}) WHERE place.ref >= '' AND every.name = place.type
+          + CASE WHEN place.type IN $nested THEN '@' + toString(COUNT { (place)-[:CHILD_OF*1..]->() }) ELSE '' END RETURN place } AS place
       WITH every, place WHERE NOT EXISTS {
         (place)<-[:CHILD_OF*1..]-(inner) WHERE inner.type IN every.types AND coalesce(inner.exists, true) AND NOT EXISTS {
           (inner)<-[grant:ALLOW]-(grantee) WHERE grantee IN principals AND grant.privilege IN every.privileges } }
@@ -80,8 +85,10 @@ CALL () {
     }
     WITH DISTINCT place, property // one row for all who are granted the same on a place
     // a fact is named by the type of its place; facts of shared places hold for every object, so they move to the top
-    UNWIND [place.type] + [shared IN $places WHERE shared.ref = place.ref | shared.name] AS name
-    WITH CASE name WHEN place.type THEN place ELSE top END AS place, property + name AS fact
+    WITH place, property, place.type + CASE WHEN place.type IN $nested THEN '@' + toString(COUNT { (place)-[:CHILD_OF*1..]->() })
+      ELSE '' END AS own
+    UNWIND [own] + [shared IN $places WHERE shared.ref = place.ref | shared.name] AS name
+    WITH CASE name WHEN own THEN place ELSE top END AS place, property + name AS fact
     WHERE fact IN $facts OR place = top WITH place, collect(fact) AS granted
     MATCH (place)-[:CHILD_OF*0..]->(above) // each place inherits the facts of those above it
     WITH above, collect(place) AS inside, head(collect(CASE place WHEN above THEN granted END)) AS granted
@@ -103,7 +110,9 @@ CALL () {
     UNWIND changes AS each WITH each[0] AS place, each[1] AS change
     UNWIND CASE place WHEN top THEN COLLECT { MATCH (object:Entity {root: $root, type: $type}) WHERE object.ref > $after RETURN object }
       ELSE COLLECT { MATCH (place)<-[:CHILD_OF*0..]-(object:Entity {type: $type}) WHERE object.ref > $after RETURN object } END AS object
-    WITH object, sum(change) AS roles WHERE roles > 0 AND coalesce(object.exists, true) RETURN object.ref AS ref
+    WITH object, sum(change) AS roles WHERE roles > 0 AND coalesce(object.exists, true)
+      AND ($length IS NULL OR COUNT { (object)-[:CHILD_OF*1..]->() } = $length)
+    RETURN object.ref AS ref
   }
   WITH ref ORDER BY ref LIMIT toInteger($limit) RETURN collect(ref) AS answer
 }

@@ -182,6 +182,7 @@ WITH *, head([each IN [
   [begun <> revision OR after.revision <> revision OR after.begun <> revision, root + ' is being changed; ask again', null],
   [kind IS NULL, 'the type ' + type + ' is unknown', type],
   [rule IS NULL, operation + ' is unknown on a ' + type, operation],
+  [coalesce(rule.varies, kind.varies, false), operation + ' depends on the number of segments of a name; ask with `grantpath`', null],
   [any(key IN rule.needs WHERE NOT key IN [second IN seconds | second.key]) OR any(each IN given WHERE NOT each IN rule.takes),
     operation + ' needs' + reduce(line = '', key IN rule.needs | line + ' ' + key) + ' and takes'
     + reduce(line = '', each IN rule.takes | line + ' with ' + each + ':NAME'), null],

@@ -4,27 +4,35 @@ from typing import Any
 
 from grantpath.engine.answers.request import ResolvedQuestion, below_parameters, every_parameters, place_parameters
 from grantpath.engine.policy.clauses import texts
-from grantpath.engine.policy.facts import second_object
+from grantpath.engine.policy.facts import place_type, second_object
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.language.reference import Reference
 
 
-def list_query(policy: Policy, root: Reference, question: ResolvedQuestion) -> tuple[str, dict[str, Any]]:
-    """The name of the query, and its parameters without `root`, `after` and `limit`.
+def list_query(
+    policy: Policy, root: Reference, question: ResolvedQuestion, length: int | None = None
+) -> tuple[str, dict[str, Any]]:
+    """The name of the query, and its parameters without `root`, `after` and `limit`. With `length`, only objects whose
+    references have so many segments are in the answer to `which`.
 
-    which_below.cypher is which.cypher with the facts about descendants of a place. Few clauses need these facts.
+    which_below.cypher is which.cypher with the facts about descendants of a place, and with `length`. Few clauses need
+    these.
     """
     if question.object is not None:
         return "who", _who_parameters(policy, question)
     plan, parameters = question.requirement.plan, _which_parameters(policy, root, question)
-    if not plan.inside:
+    if not plan.inside and not policy.names.varies(question.requirement.type):
         return "which", parameters
     builtin = parameters.pop("builtin")
     return "which_below", {
         **parameters,
         "builtin_types": builtin,
         "below": bool(plan.below),
-        "every": [{**every_parameters(fact), "name": fact.place} for fact in plan.every],
+        "every": [
+            {**every_parameters(fact), "name": fact.place, "type": place_type(fact.place)} for fact in plan.every
+        ],
+        "nested": sorted(policy.names.repeated),
+        "length": length,
     }
 
 
@@ -47,7 +55,7 @@ def _which_parameters(policy: Policy, root: Reference, question: ResolvedQuestio
     assert question.subject is not None, "`which` has a subject"
     plan, type_ = question.requirement.plan, question.requirement.type
     shared = {at: ref for at, ref in question.places.items() if ref == root or second_object(at)}
-    chain, facts = policy.names.chain(type_), texts(plan.facts)
+    up, facts = question.requirement.up, texts(plan.facts)
     return {
         "needed": question.needed,
         "subject": question.subject.text,
@@ -56,8 +64,8 @@ def _which_parameters(policy: Policy, root: Reference, question: ResolvedQuestio
         "type": type_,
         "top": root.text,
         "places": place_parameters(shared, plan),
-        "given": [f"EXISTS {each}" for each in chain],
-        "builtin": [each for each in chain if f"BUILTIN {each}" in facts],
+        "given": [f"EXISTS {each}" for each in up],
+        "builtin": [place_type(each) for each in up if f"BUILTIN {each}" in facts],
         "clauses": plan.parameters,
         "facts": facts,
     }

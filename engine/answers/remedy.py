@@ -70,7 +70,9 @@ def by_operator(evaluation: Evaluation, statements: Sequence[str]) -> list[str]:
     for statement in statements:
         change = rules.resolve(parse_statement(statement), as_fact=False)
         grantee = change.subject.type if change.subject else None
-        if not evaluation.policy.change(change.kind, change.object.type, grantee, frozenset(change.second_objects)):
+        lengths = evaluation.policy.lengths(change.object, change.second_objects)
+        given = frozenset(change.second_objects)
+        if not evaluation.policy.change(change.kind, change.object.type, grantee, given, lengths=lengths):
             found.append(statement)
     what = "allows no actor to make this change; the operator must write it as a fact"
     return [f"the policy {evaluation.policy.name} {what}: {'; '.join(found)}"] if found else []

@@ -30,10 +30,11 @@ def administrative(policy: Policy) -> frozenset[tuple[str, str]]:
     for kind in ADMINISTRATIVE_CHANGES:
         for type_ in policy.file.types:
             for grantee in policy.names.grantees(kind, type_):
-                clauses = policy.change(kind, type_, grantee, frozenset())
-                for fact in facts_of(tuple(clause for clause in clauses if len(clause) == 1)):
-                    if fact.kind is FactKind.ALLOW:
-                        found.add((fact.privileges[0], place_type(fact.place)))
+                for lengths in policy.names.examples(type_):
+                    clauses = policy.change(kind, type_, grantee, frozenset(), lengths=lengths)
+                    for fact in facts_of(tuple(clause for clause in clauses if len(clause) == 1)):
+                        if fact.kind is FactKind.ALLOW:
+                            found.add((fact.privileges[0], place_type(fact.place)))
     return frozenset(found)
 
 

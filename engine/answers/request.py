@@ -88,7 +88,8 @@ def resolve(policy: Policy, root: Reference, words: Check | Who | Which) -> Reso
         object_ = policy.reference(words.object, root)
         type_ = object_.type
     second_objects = {key: policy.reference(ref, root) for key, ref in sorted(words.with_.items())}
-    requirement = policy.question(words.name, type_, frozenset(second_objects))
+    lengths = policy.lengths(object_, second_objects)
+    requirement = policy.question(words.name, type_, frozenset(second_objects), lengths)
     _check_second_objects(requirement, second_objects)
     within = _within(policy, root, requirement, object_, second_objects)
     subject = None if isinstance(words, Who) else _subject(policy, root, words.subject)
@@ -109,6 +110,12 @@ def resolve(policy: Policy, root: Reference, words: Check | Who | Which) -> Reso
         within,
         listed,
     )
+
+
+def of_length(question: ResolvedQuestion, length: int) -> ResolvedQuestion:
+    """A `which` question about the objects whose references have this number of segments."""
+    of = question.requirement.of_length
+    return question if of is None else question._replace(requirement=of(length))
 
 
 def canonical(words: Words, question: ResolvedQuestion) -> Words:

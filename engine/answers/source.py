@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 
 from grantpath.engine.answers import request
 from grantpath.engine.answers.list_query import list_query
-from grantpath.engine.answers.request import ResolvedQuestion
+from grantpath.engine.answers.request import ResolvedQuestion, of_length
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.guard.transaction import Row
 from grantpath.graph.language.reference import Reference
@@ -34,11 +34,13 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class GraphSource:
-    """The database. `ask` sends a guarded query, and returns its row."""
+    """The database. `ask` sends a guarded query, and returns its row. `at_one_revision` calls a function with an `ask`
+    whose rows are all of one revision, and returns its result."""
 
     ask: Callable[..., Mapping[str, Any]]
     policy: Policy
     root: Reference
+    at_one_revision: Callable[[Callable[[Callable[..., Row]], Row]], Row]
 
     def answers(self, questions: Sequence[ResolvedQuestion], at_least: int | None) -> Checked:
         """The answers of check.cypher."""
@@ -46,8 +48,25 @@ class GraphSource:
 
     def listing(self, question: ResolvedQuestion, at_least: int | None) -> AskPage:
         """The pages of who.cypher, which.cypher or which_below.cypher."""
+        if question.object is None and question.requirement.of_length is not None:
+            return partial(self._of_each_length, question, at_least)
         query, parameters = list_query(self.policy, self.root, question)
         return partial(self.ask, query, at_least=at_least, **parameters)
+
+    def _of_each_length(self, question: ResolvedQuestion, at_least: int | None, after: str, limit: int) -> Row:
+        """A page of `which` about a type whose objects have different numbers of segments: the condition depends on
+        it, so objects of each number are asked about apart."""
+
+        def read(ask: Callable[..., Row]) -> Row:
+            lengths = ask("lengths", type=question.requirement.type, at_least=at_least)["lengths"]
+            asked = (list_query(self.policy, self.root, of_length(question, length), length) for length in lengths)
+            pages = [ask(query, at_least=at_least, after=after, limit=limit, **given) for query, given in asked]
+            if not pages:
+                query, given = list_query(self.policy, self.root, question)
+                return ask(query, at_least=at_least, after=after, limit=limit, **given)
+            return {**pages[0], "answer": sorted(ref for page in pages for ref in page["answer"])[:limit]}
+
+        return self.at_one_revision(read)
 
 
 def first(sources: Iterable[Source], ask: Callable[[Source], Found | None]) -> Found:

@@ -774,7 +774,7 @@ class Authorizer(OpenTenant):
         """What answers checks and lists, in the order in which it is asked."""
         if past is not None:
             return [past]
-        graph = GraphSource(self.ask, self.policy, self.root)
+        graph = GraphSource(self.ask, self.policy, self.root, self.at_one_revision)
         return [graph] if self.replica is None else [self.replica.source(self.policy, self.root), graph]
 
     def _answers(self, questions: Sequence[ResolvedQuestion], at_least: int | None, past: "PastRoot | None") -> Checked:
@@ -813,7 +813,7 @@ class Authorizer(OpenTenant):
             check, question = request.resolve_check(state.policy, self.root, asked)
 
             def read(ask: GuardedAsk) -> Found:
-                source = past or GraphSource(ask, self.policy, self.root)
+                source = past or GraphSource(ask, self.policy, self.root, self.at_one_revision)
                 [row], marks = source.answers([question], at_least)
                 return answer(ask, request.decision(state, check, question, row, marks), state.near)
 

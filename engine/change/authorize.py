@@ -10,6 +10,7 @@ from grantpath.engine.answers.evaluation import Evaluation
 from grantpath.engine.answers.remedy import nearest
 from grantpath.engine.change.change_step import Actor, ChangeStep
 from grantpath.engine.policy.fact_plan import FactPlan
+from grantpath.engine.policy.index import Lengths
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.policy.statement_rules import ResolvedStatement
 from grantpath.graph.errors import Refused
@@ -62,13 +63,15 @@ class Authorizing:
         self._policy = policy
         self._root = root
         self._ask = ask
-        self._rights: dict[tuple[str, str, str | None, frozenset[str], bool], FactPlan] = {}
+        self._rights: dict[tuple[str, str, str | None, frozenset[str], bool, Lengths], FactPlan] = {}
         self._above: dict[FactPlan, FactPlan] = {}
 
     def right(self, change: ResolvedStatement) -> FactPlan:
         """The condition that the actor of a change must satisfy."""
         subject = change.subject.type if change.subject else None
-        key = (change.kind, change.object.type, subject, frozenset(change.second_objects), change.new_subject)
+        lengths = self._policy.lengths(change.object, change.second_objects)
+        given = frozenset(change.second_objects)
+        key = (change.kind, change.object.type, subject, given, change.new_subject, lengths)
         if key not in self._rights:
             self._rights[key] = FactPlan(self._policy.change(*key))
         return self._rights[key]

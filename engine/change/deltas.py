@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.guard.transaction import AskByName
-from grantpath.graph.language.reference import type_of
+from grantpath.graph.language.reference import length_of, type_of
 
 Scope = dict[str, Any]
 StoredFact = tuple[str, str, str, str]  # kind, privilege, subject, object; "" if the kind has no such part
@@ -78,7 +78,9 @@ def delta_of(policy: Policy, added: Iterable[StoredFact], removed: Iterable[Stor
     def rank(fact: StoredFact) -> tuple[int, int, bytes]:
         kind, _, _, object_ = fact
         type_ = type_of(object_)
-        depth = len(policy.names.chain(type_)) if kind == "ENTITY" and type_ in policy.file.types else 0
+        depth = 0
+        if kind == "ENTITY" and type_ in policy.file.types:
+            depth = length_of(object_) + 1 if policy.names.varies(type_) else len(policy.names.types_up(type_))
         return ORDER.index(kind), depth, statement(fact).encode()
 
     top_down, bottom_up = sorted(added, key=rank), sorted(removed, key=rank, reverse=True)

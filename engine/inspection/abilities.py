@@ -83,7 +83,8 @@ def _existence(
     missing = view.policy.grants_on_missing
     needed = [] if missing else [object_.text]
     needed += [*(ref.text for ref in given.values()), subject.text, *([role] if role else [])]
-    never = Requirement("", object_.type, NEVER, False, {}, missing)
+    up = tuple(at for at, _ in view.policy.chain(object_, view.root))
+    never = Requirement("", object_.type, NEVER, False, {}, missing, up)
     return ResolvedQuestion(never, {}, object_, {}, subject, None, False, needed)
 
 
@@ -96,7 +97,8 @@ def _resolved(
     role: str | None,
 ) -> ResolvedQuestion:
     policy = view.policy
-    requirement = policy.question(name, object_.type, frozenset(second_objects))
+    lengths = policy.lengths(object_, second_objects)
+    requirement = policy.question(name, object_.type, frozenset(second_objects), lengths)
     if subject.type not in policy.file.ask.subjects:
         requirement = replace(requirement, clauses=_without_identity(requirement.clauses))
     places = request.places(policy, view.root, object_, second_objects)

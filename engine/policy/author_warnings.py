@@ -41,7 +41,8 @@ def _unowned(expander: Expander) -> Iterator[tuple[YamlPath, str]]:
         for written, rule in entries.items():
             expander.unowned.clear()
             for type_, name in product(split(types), split(written)):
-                expander.operation(name, type_, list(rule.with_))
+                for lengths in expander.names.examples(type_, {key: each.type for key, each in rule.with_.items()}):
+                    expander.operation(name, type_, list(rule.with_), lengths)
             for key, owned in dict.fromkeys(expander.unowned):
                 yield (
                     key if key[0] == "define" else ("operations", types, written),

@@ -6,6 +6,7 @@ if one of its atoms holds, a clause if all of its terms hold, and a condition if
 
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 
 from grantpath.engine.policy.facts import Fact
@@ -20,7 +21,15 @@ class Atom:
 
     def implies(self, other: "Atom") -> bool:
         """Whether `other` holds in every case in which this atom holds."""
-        return set(self.any) <= set(other.any) and set(other.none) <= set(self.none)
+        return self._any_set <= other._any_set and other._none_set <= self._none_set
+
+    @cached_property
+    def _any_set(self) -> frozenset[Fact]:
+        return frozenset(self.any)
+
+    @cached_property
+    def _none_set(self) -> frozenset[Fact]:
+        return frozenset(self.none)
 
     def holds(self, true: Container[Fact]) -> bool:
         """Whether the atom holds, given the set of true facts: the same rule as in the queries and in

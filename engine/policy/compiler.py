@@ -1,6 +1,6 @@
 """Expands the conditions of a policy into clauses: resolves places; inlines definitions, ladders and `can()`."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from grantpath.engine.policy.clauses import (
@@ -31,10 +31,10 @@ from grantpath.engine.policy.expression import (
     places_of,
 )
 from grantpath.engine.policy.extend import split
-from grantpath.engine.policy.facts import Fact, FactKind
-from grantpath.engine.policy.index import PolicyIndex, PolicyProblem, YamlPath
+from grantpath.engine.policy.facts import Fact, FactKind, place_type
+from grantpath.engine.policy.index import ONE_LENGTH, Lengths, PolicyIndex, PolicyProblem, YamlPath
 from grantpath.engine.policy.schema import ConditionEntry, PolicyFile
-from grantpath.engine.policy.scope import Scope, TypedPlace, find_place
+from grantpath.engine.policy.scope import Scope, TypedPlace, find_places
 from grantpath.engine.policy.unread_keys import check_in_effect, check_read
 from grantpath.engine.policy.validate import check_conditions, check_names
 from grantpath.graph.language.near_names import nearest
@@ -55,21 +55,26 @@ class Expander:
         self._in_effect = {type_: (types, text) for types, text in file.in_effect.items() for type_ in split(types)}
 
     # ---- privileges, operations, changes ---------------------------------------------------------------------
-    def privilege(self, name: str, type_: str) -> Clauses:
+    def privilege(self, name: str, type_: str, lengths: Lengths = ONE_LENGTH) -> Clauses:
         """The condition under which a privilege is in effect on an object of a type."""
-        return self._privilege(
-            self.names.canonical(name), Scope(("privileges", name), TypedPlace(type_)), TypedPlace(type_)
-        )
+        typed = self._object(type_, lengths)
+        return self._privilege(self.names.canonical(name), Scope(("privileges", name), typed), typed)
 
-    def operation(self, name: str, type_: str, with_: Iterable[str]) -> Clauses:
+    def operation(self, name: str, type_: str, with_: Iterable[str], lengths: Lengths = ONE_LENGTH) -> Clauses:
         """The condition under which an operation is allowed on an object of a type, with these second objects."""
         name = self.file.aliases.get(name, name)
         entry = self.names.operations[name, type_]
-        scope = self._scope(("operations", name), entry, type_, with_)
+        scope = self._scope(("operations", name), entry, type_, with_, lengths)
         return self._asked_operation(entry, scope.enter(name, all_roles=entry.all_roles))
 
     def change(
-        self, kind: str, type_: str, grantee: str | None, with_: Iterable[str], new_grantee: bool = False
+        self,
+        kind: str,
+        type_: str,
+        grantee: str | None,
+        with_: Iterable[str],
+        new_grantee: bool = False,
+        lengths: Lengths = ONE_LENGTH,
     ) -> Clauses:
         """The condition that the actor of a change to an object of a type must meet. `new_grantee`: the actor added the
         grantee earlier in the same batch."""
@@ -78,9 +83,9 @@ class Expander:
             return NEVER
         if new_grantee and grantee in entry.if_new:
             entry = entry.model_copy(update={"if_": entry.if_new[grantee]})
-        scope = replace(self._scope(("changes", kind), entry, type_, with_), in_change=True)
+        scope = replace(self._scope(("changes", kind), entry, type_, with_, lengths), in_change=True)
         if grantee is not None:
-            scope.with_["grantee"] = TypedPlace(grantee, "grantee.")
+            scope.with_["grantee"] = TypedPlace(grantee, self._length(grantee, None), "grantee.")
         return self._entry(entry, scope)
 
     def check_everything(self) -> None:
@@ -96,15 +101,27 @@ class Expander:
 
     def includes(self, name: str, type_: str) -> bool:
         """Whether a privilege can include what it implies on a type."""
-        return self._including(name, TypedPlace(type_)) is not None
+        return any(self._including(name, TypedPlace(type_, length)) is not None for length in self.names.lengths(type_))
 
     def reaches(self, name: str, above: str, type_: str) -> bool:
         """Whether a grant of a privilege on one type counts on another."""
-        return above in self._reaching(name, TypedPlace(type_))
+        places = (self._reaching(name, TypedPlace(type_, length)) for length in self.names.lengths(type_))
+        return any(above == place_type(place) for each in places for place in each)
 
-    def _scope(self, key: YamlPath, entry: ConditionEntry, type_: str, with_: Iterable[str]) -> Scope:
-        named = {key: TypedPlace(entry.with_[key].type, f"with.{key}.") for key in with_}
-        return Scope(key, TypedPlace(type_), named, frozenset(entry.with_.keys() - named.keys()))
+    def _scope(self, key: YamlPath, entry: ConditionEntry, type_: str, with_: Iterable[str], lengths: Lengths) -> Scope:
+        seconds = dict(lengths.seconds)
+        named = {
+            key: TypedPlace(second, self._length(second, seconds.get(key)), f"with.{key}.")
+            for key in with_
+            for second in (entry.with_[key].type,)
+        }
+        return Scope(key, self._object(type_, lengths), named, frozenset(entry.with_.keys() - named.keys()))
+
+    def _object(self, type_: str, lengths: Lengths) -> TypedPlace:
+        return TypedPlace(type_, self._length(type_, lengths.object))
+
+    def _length(self, type_: str, length: int | None) -> int:
+        return self.names.lengths(type_)[0] if length is None else length
 
     def _asked_operation(self, entry: ConditionEntry, scope: Scope) -> Clauses:
         """The condition of an operation. With `grants.on_missing` the object must exist, unless the entry is `new`."""
@@ -201,7 +218,7 @@ class Expander:
                 scope.key,
                 f"{name!r} is unknown{nearest(name, known)}; add it to `define`, or write PRIVILEGES in upper case",
             )
-        what = f"{name} on {scope.object.prefix}{scope.object.type}"
+        what = f"{name} on {self._at(scope.object)}"
         if isinstance(definition, dict):
             types = next((types for types in definition if scope.object.type in split(types)), None)
             if types is None:
@@ -219,17 +236,32 @@ class Expander:
                 scope.key,
                 f"the privilege {name} is unknown{nearest(name, self.names.privileges)}; add it to `privileges`",
             )
-        typed = self._place(place, scope)
         name = self.names.canonical(name)
-        if typed.type not in self.names.effective(name):
+        effective = {*self.names.effective(name)}
+        places = self._places(place, scope)
+        if not effective & self._types(place, places, scope):
             if scope.in_change:
                 return NEVER
             raise PolicyProblem(
                 scope.key,
-                f"{name} is never in effect on {typed.type}, only on {', '.join(sorted(self.names.effective(name)))}; "
-                "name the place, e.g. PRIVILEGE(type)",
+                f"{name} is never in effect on {places[0].type if places else place}, only on "
+                f"{', '.join(sorted(effective))}; name the place, e.g. PRIVILEGE(type)",
             )
-        return self._privilege(name, scope, typed)
+        if not places or places[0].type not in effective:
+            return NEVER
+        # of several places of one type, it must be in effect on each; but if it is not inherited, on the nearest
+        if len(places) == 1 or not self._inherits(name):
+            return self._privilege(name, scope, places[0])
+        if self._flows_down(name, places[0].type):
+            deny = self._grants(FactKind.DENY, self.names.deniers.get(name, ()), places[0])
+            return self._undenied(self._privilege(name, scope, places[-1]), deny, name, name)
+        return both(self._privilege(name, scope, typed) for typed in places)
+
+    def _flows_down(self, name: str, type_: str) -> bool:
+        """Whether a privilege that is in effect on an entity of a type is, without a DENY, in effect on all of the type
+        below it: then it is in effect on each of several if it is on the uppermost, and none has a DENY."""
+        sources = [each for each in self.names.sources[name] if type_ in self.names.effective(each)]
+        return all(self._inherits(each) and self._condition(each, type_)[1] == GRANTED for each in sources)
 
     def _privilege(self, name: str, scope: Scope, typed: TypedPlace) -> Clauses:
         """The privilege is in effect by its own condition, or a privilege that implies it is in effect on the place.
@@ -248,12 +280,12 @@ class Expander:
                 same = own if at != typed and condition[1] == GRANTED else condition
                 sources.setdefault(same, []).append((source, at))
         deny = self._grants(FactKind.DENY, self.names.deniers.get(name, ()), typed)
-        inner = scope.enter(f"{name}({typed.prefix}{typed.type})")
+        inner = scope.enter(f"{name}({self._at(typed)})")
         granted = [self._granted(sources.pop(own), deny)]
         implied: list[Clauses] = []
         for (at, _), held in sources.items():
             source = held[0][0]
-            entered = inner.enter(f"{source}({at.prefix}{at.type})")
+            entered = inner.enter(f"{source}({self._at(at)})")
             found = self._in_effect_at(source, entered, at, self._granted(held, deny))
             (implied if at == typed else granted).append(self._undenied(found, deny, source, name))
         found = self._in_effect_at(name, inner, typed, either(granted))
@@ -275,9 +307,8 @@ class Expander:
     def _including(self, source: str, typed: TypedPlace) -> TypedPlace | None:
         """The place where a privilege must be in effect to include what it implies on `typed`: this place, or the
         nearest one above it on which the privilege can be in effect."""
-        chain = self.names.chain(typed.type) if self._inherits(source) else (typed.type,)
-        type_ = next((type_ for type_ in chain if type_ in self.names.effective(source)), None)
-        return None if type_ is None else TypedPlace(type_, typed.prefix)
+        up = typed.upward(self.names) if self._inherits(source) else (typed,)
+        return next((each for each in up if each.type in self.names.effective(source)), None)
 
     def _undenied(self, clauses: Clauses, deny: list[Fact], source: str, name: str) -> Clauses:
         """The clauses, which must also not hold if one of the DENYs exists."""
@@ -305,8 +336,8 @@ class Expander:
         return [Fact(kind, at, (name,)) for name in names for at in self._reaching(name, typed)]
 
     def _reaching(self, name: str, typed: TypedPlace) -> list[str]:
-        chain = self.names.chain(typed.type) if self._inherits(name) else (typed.type,)
-        return [self._at(TypedPlace(type_, typed.prefix)) for type_ in chain if type_ in self.names.privileges[name].on]
+        up = typed.upward(self.names) if self._inherits(name) else (typed,)
+        return [self._at(each) for each in up if each.type in self.names.privileges[name].on]
 
     def _inherits(self, name: str) -> bool:
         stated = self.names.privileges[name].inherit
@@ -320,24 +351,26 @@ class Expander:
                     f"{name!r} is unknown{nearest(name, [*self.file.define, *ONE_PLACE])}; write can, owner, self, "
                     "holds, exists, custom, some, every, an entry of `define`, or a PRIVILEGE in upper case",
                 )
-            return self._word(name, replace(scope, object=self._place(place, scope), granted=None))
+            at = self._nearest(place, scope)
+            return NEVER if at is None else self._word(name, replace(scope, object=at, granted=None))
         if name == "owner" and place == "any":
-            return either(
-                self._owner(TypedPlace(type_, scope.object.prefix)) for type_ in self.names.chain(scope.object.type)
-            )
+            return either(self._owner(each) for each in scope.object.upward(self.names))
         if name == "holds" and ":" in place:
             if place not in self.file.builtin:
                 raise PolicyProblem(
                     scope.key, f"{place} is not in `builtin`{nearest(place, self.file.builtin)}; add it there"
                 )
             return atom([Fact.holds(place)])
-        typed = self._place(place, scope)
+        places = self._places(place, scope)
+        if not places:
+            return NEVER
+        typed = places[0]
         if name in ("holds", "self") and not self._fits(name, place, typed, scope):
             return NEVER
         if name == "owner":
             if not self.names.types[typed.type].owned_by and place != "grantee":
                 self.unowned.append((tuple(scope.key), typed.type))
-            return self._owner(typed)
+            return either(map(self._owner, places))  # of several places of one type, the owner of any one
         if name == "custom":
             return atom([Fact(FactKind.EXISTS, self._at(typed))], [Fact(FactKind.BUILTIN, self._at(typed))])
         kind = {"self": FactKind.IS, "holds": FactKind.HOLDS, "exists": FactKind.EXISTS}[name]
@@ -370,7 +403,9 @@ class Expander:
                 scope.key,
                 f"{tree.name}(...) reads grants on descendants and does not support DENY; set `grants.deny: false`",
             )
-        typed = self._place(tree.place, scope)
+        typed = self._nearest(tree.place, scope)
+        if typed is None:
+            return NEVER
         types = [*tree.types] or self.names.below(typed.type)
         for type_ in types:
             if type_ not in self.names.below(typed.type):
@@ -416,16 +451,19 @@ class Expander:
                 f"the operation {tree.operation!r} is unknown{nearest(name, self.names.operation_types)}; "
                 "add it to `operations`",
             )
-        typed = self._place(tree.place, scope) if tree.place else scope.object
-        chain = self.names.chain(typed.type)
-        target = next((type_ for type_ in chain if type_ in types), None)
-        if target is None:
+        places = self._places(tree.place, scope) if tree.place else (scope.object,)
+        possible = self._types(tree.place or "object", places, scope)
+        if not {*types} & possible.union(*map(self.names.above, possible)):
             raise PolicyProblem(
                 scope.key,
-                f"{name} is defined on {', '.join(types)}, and {typed.type} is neither one of these nor below one; "
-                "name another place",
+                f"{name} is defined on {', '.join(types)}, and {places[0].type if places else tree.place} is neither "
+                "one of these nor below one; name another place",
             )
-        entry = self.names.operations[name, target]
+        up = places[0].upward(self.names) if places else ()
+        target = next((each for each in up if each.type in types), None)
+        if target is None:
+            return NEVER
+        entry = self.names.operations[name, target.type]
         bound = self._bound(tree, name, entry, scope)
         if entry.all_roles and not scope.all_roles:
             raise PolicyProblem(
@@ -434,8 +472,8 @@ class Expander:
                 "add `all_roles: true` to this operation, or write the condition out",
             )
         inner = scope.enter(
-            f"can({name}, {typed.prefix}{target})",
-            object=TypedPlace(target, typed.prefix),
+            f"can({name}, {self._at(target)})",
+            object=target,
             with_=bound,
             absent=frozenset(entry.with_.keys() - bound.keys()),
             granted=None,
@@ -445,9 +483,9 @@ class Expander:
     def _bound(self, tree: Can, name: str, entry: ConditionEntry, scope: Scope) -> dict[str, TypedPlace]:
         """The second objects of `can(...)`, without those that refer to a second object that the question omits."""
         bound = {
-            key: self._place(place, scope)
+            key: typed
             for key, place in tree.with_
-            if place.removeprefix("with.") not in scope.absent
+            if place.removeprefix("with.") not in scope.absent and (typed := self._nearest(place, scope))
         }
         for key, typed in bound.items():
             if key not in entry.with_:
@@ -465,11 +503,23 @@ class Expander:
         return bound
 
     # ---- places ----------------------------------------------------------------------------------------------
-    def _place(self, name: str, scope: Scope) -> TypedPlace:
-        return find_place(name, scope, self.names)
+    def _places(self, name: str, scope: Scope) -> tuple[TypedPlace, ...]:
+        return find_places(name, scope, self.names)
+
+    def _nearest(self, name: str, scope: Scope) -> TypedPlace | None:
+        """The place with a name; of several of one type, the nearest to the object."""
+        return next(iter(self._places(name, scope)), None)
+
+    def _types(self, name: str, places: Sequence[TypedPlace], scope: Scope) -> set[str]:
+        """The types that a place can have, whatever the number of segments of the object is."""
+        if name == "parent":
+            return {*self.names.parents[scope.object.type]}
+        return {each.type for each in places} or {name}
 
     def _at(self, typed: TypedPlace) -> str:
-        return typed.type if typed.type == self.names.root else f"{typed.prefix}{typed.type}"
+        if typed.type == self.names.root:
+            return typed.type
+        return f"{typed.prefix}{self.names.place(typed.type, typed.length)}"
 
 
 def _with_denial(clause: Clause, deny: list[Fact]) -> Clause:

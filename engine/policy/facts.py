@@ -11,7 +11,10 @@ Queries receive and return facts as texts. A text ends with a place of the quest
     ALLOW READ dataset below namespace           an effective principal has the grant on some dataset below the place
     EVERY ADMIN dataset,stream below namespace   effective principals have it on each existing dataset and stream there
 
-A place is named by its type. The prefix `with.KEY.` marks a second object and its ancestors, `grantee.` the subject
+A place is named by its type. If several entities of one type can be above each other, the number of segments of their
+references distinguishes them: `folder@2` is inside `folder@1`.
+
+The prefix `with.KEY.` marks a second object and its ancestors, `grantee.` the subject
 that gains or loses something by a change. The root never has a prefix.
 """
 
@@ -105,7 +108,13 @@ ALL = Fact(FactKind.ALL)
 
 def place_type(place: str) -> str:
     """The type of a place."""
-    return place.rpartition(".")[2]
+    return place.rpartition(".")[2].partition("@")[0]
+
+
+def place_length(place: str) -> int | None:
+    """The number of segments of a place's reference, if several entities of its type can be above each other."""
+    length = place.rpartition(".")[2].partition("@")[2]
+    return int(length) if length and not place.startswith("=") else None
 
 
 def place_prefix(place: str) -> str:

@@ -1,8 +1,10 @@
 """The names of a policy, indexed: types and their tree, privileges, operations, rules for changes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, zip_longest
+from types import MappingProxyType
+from typing import NamedTuple
 
 from grantpath.engine.policy.extend import split
 from grantpath.engine.policy.schema import BUILT_IN, ConditionEntry, PolicyFile, PrivilegeEntry
@@ -19,6 +21,9 @@ _RULE_LABELS = ["Policy", "Type", "Privilege", "Operation", "Clause", "Term", "A
 OWN_LABELS = frozenset([*_OF_ENTITIES, *_OF_THE_LOG, *_OF_WRITERS, *(f"Rule{label}" for label in _RULE_LABELS)])
 
 
+MAX_SEGMENTS = 64  # of a reference: how deep types can be in themselves
+
+
 class PolicyProblem(ValueError):
     """An error in a policy file: `key` is its place, the text says what is wrong and how to correct it."""
 
@@ -27,22 +32,44 @@ class PolicyProblem(ValueError):
         self.key = tuple(key)
 
 
+class Lengths(NamedTuple):
+    """The numbers of segments of the references in a question, for types whose references have different ones."""
+
+    object: int | None = None  # None: the only one that references of the type have, or the least one
+    seconds: tuple[tuple[str, int], ...] = ()  # by key of a second object
+
+
+ONE_LENGTH = Lengths()
+
+
 def label_of(type_: str) -> str:
     """The node label of a type, e.g. ServicePrincipal for service_principal."""
     return "".join(part.capitalize() for part in type_.split("_"))
 
 
+def _collision(type_: str, one: tuple[str, ...], other: tuple[str, ...]) -> str:
+    first, second = (".".join(reversed(way[:-1])) for way in (one, other))
+    return (
+        f"a {type_} with {len(one) - 1} segments can be {first} or {second}, so a reference would have two meanings; "
+        "let the types of a reference follow from its number of segments"
+    )
+
+
 class PolicyIndex:
-    """The names of a policy file. Raises PolicyProblem if the types are not a tree, or an operation is a duplicate."""
+    """The names of a policy file. Raises PolicyProblem if the types do not lead to one root, if a reference would have
+    two meanings, or if an operation is a duplicate."""
 
     def __init__(self, file: PolicyFile) -> None:
         self.file = file
         self.types = file.types
         self.root = self._root()
-        self._chains = {type_: self._chain(type_) for type_ in self.types}
-        self.depths = {
-            type_: max(1, len(chain) - 1) for type_, chain in self._chains.items()
-        }  # segments of a reference
+        self.parents = {type_: self._parents(type_) for type_ in self.types}
+        self._sequences = self._types_by_length()
+        self.repeated = self._repeated()
+        self._above = {
+            type_: frozenset(each for way in ways.values() for each in way[1:])
+            for type_, ways in self._sequences.items()
+        }
         self.privileges: Mapping[str, PrivilegeEntry] = file.privileges
         self.operations = self._operations()
 
@@ -59,34 +86,127 @@ class PolicyIndex:
             )
         return roots[0]
 
-    def _chain(self, type_: str) -> tuple[str, ...]:
-        chain = [type_]
-        while (parent := self.types[chain[-1]].in_) is not None:
-            key = ["types", chain[-1], "in"]
-            if "," in parent:
-                raise PolicyProblem(key, f"a type has one parent, and {parent!r} names several; name one")
-            if parent == chain[-1]:
-                raise PolicyProblem(
-                    key,
-                    f"{parent} cannot be in {parent}; write a type for each level, e.g. sub{parent}: {{in: {parent}}}",
-                )
+    def _parents(self, type_: str) -> tuple[str, ...]:
+        """The types of which the parent of an entity can be; empty for the root."""
+        text = self.types[type_].in_
+        if text is None:
+            return ()
+        key, parents = ["types", type_, "in"], split(text)
+        for parent in parents:
             if parent not in self.types:
                 raise PolicyProblem(
-                    key,
-                    f"the parent type {parent!r} is unknown{nearest(parent, self.types)}; add it to `types`",
+                    key, f"the parent type {parent!r} is unknown{nearest(parent, self.types)}; add it to `types`"
                 )
-            if parent in chain:
-                raise PolicyProblem(key, f"{' in '.join([*chain, parent])} is a cycle; put one of them into the root")
-            chain.append(parent)
-        return tuple(chain)
+        if len({*parents}) != len(parents) or not parents:
+            raise PolicyProblem(key, f"{text!r} names a type twice, or none; name each type once")
+        return tuple(parents)
+
+    def _types_by_length(self) -> dict[str, dict[int, tuple[str, ...]]]:
+        """By type and number of segments of a reference: the type and the types above it, up to the root.
+
+        Raises PolicyProblem if there are two such sequences, or none.
+        """
+        found: dict[str, dict[int, tuple[str, ...]]] = {type_: {} for type_ in self.types}
+        found[self.root][1] = (self.root,)
+        for length in range(1, MAX_SEGMENTS + 1):
+            for type_, parents in self.parents.items():
+                ways = [
+                    (type_, *above)
+                    for parent in parents
+                    if (above := (self.root,) if parent == self.root else found[parent].get(length - 1))
+                    and len(above) == length
+                ]
+                if len(ways) > 1:
+                    raise PolicyProblem(["types", type_, "in"], _collision(type_, *ways[:2]))
+                for way in ways:
+                    found[type_][length] = way
+        for type_, ways_of in found.items():
+            if not ways_of:
+                raise PolicyProblem(["types", type_, "in"], self._without_root(type_))
+        return found
+
+    def _without_root(self, type_: str) -> str:
+        """Why no sequence of types leads from a type to the root."""
+        path = [type_]
+        while path[-1] not in path[:-1]:
+            path.append(self.parents[path[-1]][0])
+        if path[-1] == type_ and len(path) == 2:
+            return (
+                f"{type_} is only in {type_}, so none can be the first; name also the type that the first one is in, "
+                f"e.g. in: {self.root}, {type_}"
+            )
+        return f"{' in '.join(path)} is a cycle; put one of them into the root"
+
+    def _repeated(self) -> frozenset[str]:
+        """The types of which several entities can be on the way from an entity to the root."""
+        return frozenset(
+            type_ for ways in self._sequences.values() for way in ways.values() for type_ in way if way.count(type_) > 1
+        )
+
+    def lengths(self, type_: str) -> list[int]:
+        """The numbers of segments that references of the type can have, ascending."""
+        return list(self._sequences[type_])
+
+    def varies(self, type_: str) -> bool:
+        """Whether references of the type can have different numbers of segments."""
+        return len(self._sequences[type_]) > 1
+
+    def examples(self, type_: str, seconds: Mapping[str, str] = MappingProxyType({})) -> Iterator[Lengths]:
+        """Numbers of segments for the references of a question about a type, with second objects of these types.
+
+        Each has three types, one in the other, that no smaller number has. So among them are all types that can be
+        above an entity, and each way of a type to be in itself.
+        """
+
+        def some(each: str) -> list[int]:
+            seen: set[tuple[str, ...]] = set()
+            chosen = []
+            for length, way in self._sequences[each].items():
+                parts = {way[at : at + 3] for at in range(len(way))}
+                if not parts <= seen:
+                    chosen.append(length)
+                    seen |= parts
+            return chosen
+
+        varying = {key: second for key, second in sorted(seconds.items()) if self.varies(second)}
+        for length in some(type_) if self.varies(type_) else [None]:
+            for chosen in zip_longest(*map(some, varying.values())) if varying else [()]:
+                given = zip(varying.items(), chosen, strict=True)
+                yield Lengths(length, tuple((key, each or self.lengths(second)[0]) for (key, second), each in given))
+
+    @cached_property
+    def vary(self) -> bool:
+        """Whether references of some type can have different numbers of segments."""
+        return any(map(self.varies, self.types))
+
+    def types_up(self, type_: str, length: int | None = None) -> tuple[str, ...]:
+        """The type and the types above it, up to the root, for a reference with `length` segments. Without `length`
+        references of the type must have one length."""
+        ways = self._sequences[type_]
+        if length is None:
+            [length] = ways
+        return ways[length]
 
     def chain(self, type_: str) -> tuple[str, ...]:
-        """The type and the types above it, up to the root."""
-        return self._chains[type_]
+        """As `types_up`, for a type whose references have one length."""
+        return self.types_up(type_)
+
+    def place(self, type_: str, length: int) -> str:
+        """The name of a place of conditions: its type; of several of one type, each also has its number of segments."""
+        return f"{type_}@{length}" if type_ in self.repeated else type_
+
+    def places_up(self, type_: str, length: int | None = None) -> tuple[str, ...]:
+        """The names of the places of an object: its own, and those of the entities above it."""
+        up = self.types_up(type_, length)
+        return tuple(self.place(each, max(1, len(up) - 1 - at)) for at, each in enumerate(up))
+
+    def above(self, type_: str) -> frozenset[str]:
+        """The types that can be above an entity of the type."""
+        return self._above[type_]
 
     def below(self, type_: str) -> list[str]:
-        """The types below a type, by name."""
-        return sorted(name for name, chain in self._chains.items() if type_ in chain[1:])
+        """The types of which entities can be below one of the type, by name."""
+        return sorted(name for name, above in self._above.items() if type_ in above)
 
     @cached_property
     def subject_types(self) -> list[str]:

@@ -2,8 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 
@@ -11,7 +11,8 @@ from grantpath.engine.policy import author_warnings
 from grantpath.engine.policy.clauses import Clauses, TooManyClauses
 from grantpath.engine.policy.compiler import Expander
 from grantpath.engine.policy.fact_plan import FactPlan
-from grantpath.engine.policy.index import ROLE, PolicyIndex, PolicyProblem, label_of
+from grantpath.engine.policy.facts import Fact
+from grantpath.engine.policy.index import ONE_LENGTH, ROLE, Lengths, PolicyIndex, PolicyProblem, label_of
 from grantpath.engine.policy.schema import BUILT_IN, BuiltinEntry, ConditionEntry, PolicyFile, WithEntry, find, read
 from grantpath.graph.errors import Invalid, InvalidInput, InvalidPolicy, InvalidReference, Unknown, UnknownName
 from grantpath.graph.language.near_names import nearest
@@ -36,11 +37,29 @@ class Requirement:
     one_role: bool
     with_: Mapping[str, WithEntry]
     may_be_missing: bool
+    up: tuple[str, ...]  # the names of the object's own place and of those above it, up to the root
+    of_length: "Callable[[int], Requirement] | None" = None  # for objects with another number of segments
+    lengths: tuple[int, ...] = ()  # examples of these numbers
 
     @cached_property
     def plan(self) -> FactPlan:
         """The facts that the clauses need."""
         return FactPlan(self.clauses)
+
+    @cached_property
+    def of_examples(self) -> "tuple[Requirement, ...]":
+        """The requirement for each of the example lengths; itself if it does not depend on the number of segments."""
+        return (self,) if self.of_length is None else tuple(map(self.of_length, self.lengths))
+
+    @cached_property
+    def facts(self) -> frozenset[Fact]:
+        """The facts that the clauses need, whatever the number of segments is: none is of another kind or type."""
+        return frozenset(fact for each in self.of_examples for fact in each.plan.facts)
+
+    @cached_property
+    def condition(self) -> object:
+        """Equal for requirements that decide alike."""
+        return tuple(each.clauses for each in self.of_examples), self.one_role
 
 
 class Policy:
@@ -52,9 +71,8 @@ class Policy:
         self._source = source
         self.names = PolicyIndex(file)
         self._expander = Expander(file, self.names)
-        self._questions: dict[tuple[str, str, frozenset[str]], Requirement] = {}
-        self._changes: dict[tuple[str, str, str | None, frozenset[str], bool], Clauses] = {}
-        self._parent_types = {type_: chain[1] for type_ in file.types if len(chain := self.names.chain(type_)) > 1}
+        self._questions: dict[tuple[str, str, frozenset[str], Lengths], Requirement] = {}
+        self._changes: dict[tuple[str, str, str | None, frozenset[str], bool, Lengths], Clauses] = {}
         self._references: dict[str, Reference] = {}
         self._chains: dict[tuple[str, tuple[str, ...], str], tuple[tuple[str, Reference], ...]] = {}
 
@@ -109,8 +127,8 @@ class Policy:
         """The types directly in the root whose entities are not in the tree of objects, such as users and groups."""
         return [
             type_
-            for type_, parent in self._parent_types.items()
-            if parent == self.root_type and not self.is_securable(type_)
+            for type_, parents in self.names.parents.items()
+            if parents == (self.root_type,) and not self.is_securable(type_)
         ]
 
     @property
@@ -151,14 +169,21 @@ class Policy:
     def _reference(self, text: str) -> Reference:
         ref = parse(text, self.names.one_segment)
         self.names.check_type(ref.type)
-        depth = self.names.depths[ref.type]
-        if len(ref.segments) != depth:
-            form = ".".join(f"<{type_}>" for type_ in reversed(self.names.chain(ref.type)[:depth]))
-            raise InvalidReference(
-                f"{short(ref.text)}: {indefinite(ref.type)} has {depth} segment{'s' * (depth > 1)}, "
-                f"not {len(ref.segments)}: write {ref.type}:{form}"
-            )
+        if len(ref.segments) not in self.names.lengths(ref.type):
+            raise InvalidReference(self._wrong_length(ref))
         return ref
+
+    def _wrong_length(self, ref: Reference) -> str:
+        lengths, given = self.names.lengths(ref.type), len(ref.segments)
+        near = min(lengths, key=lambda length: abs(length - given))
+        form = ".".join(f"<{type_}>" for type_ in reversed(self.names.types_up(ref.type, near)[:near]))
+        if len(lengths) == 1:
+            has = f"{near} segment{'s' * (near > 1)}"
+        elif lengths == [*range(lengths[0], lengths[-1] + 1)]:
+            has = f"{lengths[0]} to {lengths[-1]} segments"
+        else:
+            has = f"{', '.join(map(str, lengths[:5]))}{' or more' * (len(lengths) > 5)} segments"
+        return f"{short(ref.text)}: {indefinite(ref.type)} has {has}, not {given}: write {ref.type}:{short(form)}"
 
     def root(self, text: str) -> Reference:
         """The reference of a root, from a text such as `metalake:ml` or `ml`. Raises InvalidReference."""
@@ -177,14 +202,15 @@ class Policy:
         return ref
 
     def chain(self, ref: Reference, root: Reference) -> tuple[tuple[str, Reference], ...]:
-        """The reference and its ancestors up to the root, each with its type."""
-        return ((ref.type, ref), *self._above(ref, root))
+        """The reference and its ancestors up to the root, each with the name of its place."""
+        return ((self.names.place(ref.type, len(ref.segments)), ref), *self._above(ref, root))
 
     def _above(self, ref: Reference, root: Reference) -> tuple[tuple[str, Reference], ...]:
         """The ancestors. They are kept, because all objects inside them share them, and making them takes time."""
         if ref.type == root.type:
             return ()
-        type_, segments = self._parent_types[ref.type], ref.segments[:-1]
+        segments = ref.segments[:-1]
+        type_ = self.names.types_up(ref.type, len(ref.segments))[1]
         if type_ == root.type:
             return ((type_, root),)
         key = (type_, segments, root.text)
@@ -204,8 +230,8 @@ class Policy:
         return chain[1][1]
 
     def place_of(self, type_: str, ref: Reference, root: Reference) -> Reference | None:
-        """The object of a type that is the reference or above it, if there is one."""
-        return dict(self.chain(ref, root)).get(type_)
+        """The object of a type that is the reference or above it, if there is one; the nearest of several."""
+        return next((each for _, each in self.chain(ref, root) if each.type == type_), None)
 
     def need_same_place(
         self, key: str, entry: WithEntry, object_: Reference, second: Reference, root: Reference
@@ -217,14 +243,18 @@ class Policy:
             )
 
     # ---- questions -------------------------------------------------------------------------------------------
-    def question(self, name: str, type_: str, with_: frozenset[str] = frozenset()) -> Requirement:
+    def question(
+        self, name: str, type_: str, with_: frozenset[str] = frozenset(), lengths: Lengths = ONE_LENGTH
+    ) -> Requirement:
         """The requirement of a privilege or operation on a type, with these second objects. Raises UnknownName;
         Invalid if the condition is too large; InvalidPolicy if an older version stored a policy that is refused now."""
         if not isinstance(name, str):
             raise UnknownName(f"{short(repr(name))} is not a string; write a PRIVILEGE or an operation")
-        key = (name, type_, with_)
+        key = (name, type_, with_, lengths)
         known = self._questions.get(key)
         if known is None:
+            if len(self._questions) >= MANY_CHAINS:
+                self._questions.clear()
             try:
                 known = self._ask_privilege(*key) if name.isupper() else self._ask_operation(*key)
             except PolicyProblem as problem:
@@ -232,7 +262,19 @@ class Policy:
             self._questions[key] = known
         return known
 
-    def _ask_privilege(self, name: str, type_: str, with_: frozenset[str]) -> Requirement:
+    def lengths(self, object_: Reference | int | None, second_objects: Mapping[str, Reference]) -> Lengths:
+        """The numbers of segments on which the condition of a question depends. `object_`: the object, or its number of
+        segments."""
+        if not self.names.vary:
+            return ONE_LENGTH
+        seconds = (
+            (key, len(ref.segments)) for key, ref in sorted(second_objects.items()) if self.names.varies(ref.type)
+        )
+        if isinstance(object_, Reference):
+            object_ = len(object_.segments) if self.names.varies(object_.type) else None
+        return Lengths(object_, tuple(seconds))
+
+    def _ask_privilege(self, name: str, type_: str, with_: frozenset[str], lengths: Lengths) -> Requirement:
         entry = self.names.privilege(name)
         if with_:
             raise UnknownName(f"{name} is a privilege and takes no second object; omit `with`")
@@ -243,18 +285,42 @@ class Policy:
                 f"{name} is never in effect on {indefinite(type_)}, only on {where}; ask about one of these, or add "
                 f"{type_} to `on` or `effective` of {name} in the policy"
             )
-        clauses = self._expander.privilege(name, type_)
-        return Requirement(name, type_, clauses, self.active_roles, {}, self.grants_on_missing)
+        try:
+            clauses = self._expander.privilege(name, type_, lengths)
+        except TooManyClauses:  # `validate` does not try every number of segments
+            raise _too_large(name, type_, with_) from None
+        return self._requirement(name, type_, with_, lengths, clauses, self.active_roles, {})
 
-    def _ask_operation(self, name: str, type_: str, with_: frozenset[str]) -> Requirement:
+    def _ask_operation(self, name: str, type_: str, with_: frozenset[str], lengths: Lengths) -> Requirement:
         entry = self.names.operation(name, type_)
         self._check_with(name, entry, with_)
         try:
-            clauses = self._expander.operation(name, type_, with_)
+            clauses = self._expander.operation(name, type_, with_, lengths)
         except TooManyClauses:  # `validate` tries only two sets: the required second objects, and all second objects
             raise _too_large(name, type_, with_) from None
         one_role = self.active_roles and not entry.all_roles
-        return Requirement(name, type_, clauses, one_role, entry.with_, self.grants_on_missing)
+        return self._requirement(name, type_, with_, lengths, clauses, one_role, entry.with_)
+
+    def _requirement(
+        self,
+        name: str,
+        type_: str,
+        with_: frozenset[str],
+        lengths: Lengths,
+        clauses: Clauses,
+        one_role: bool,
+        entries: Mapping[str, WithEntry],
+    ) -> Requirement:
+        up = self.names.places_up(type_, lengths.object or self.names.lengths(type_)[0])
+        found = Requirement(name, type_, clauses, one_role, entries, self.grants_on_missing, up)
+        if not self.names.varies(type_):
+            return found
+
+        def of_length(length: int) -> Requirement:
+            return self.question(name, type_, with_, Lengths(length, lengths.seconds))
+
+        examples = tuple(each.object or 0 for each in self.names.examples(type_))
+        return replace(found, of_length=of_length, lengths=examples)
 
     @staticmethod
     def _check_with(name: str, entry: ConditionEntry, with_: frozenset[str]) -> None:
@@ -297,20 +363,30 @@ class Policy:
 
     # ---- changes ---------------------------------------------------------------------------------------------
     def change(
-        self, kind: str, type_: str, grantee: str | None, with_: frozenset[str], new_grantee: bool = False
+        self,
+        kind: str,
+        type_: str,
+        grantee: str | None,
+        with_: frozenset[str],
+        new_grantee: bool = False,
+        lengths: Lengths = ONE_LENGTH,
     ) -> Clauses:
         """The condition for the actor. `grantee` is the type of the subject that gains or loses something;
         `new_grantee`: the actor added it earlier in the same batch. Raises Invalid if the condition is too large with
         these second objects; InvalidPolicy as `question`."""
-        key = (kind, type_, grantee, with_, new_grantee)
-        if key not in self._changes:
+        key = (kind, type_, grantee, with_, new_grantee, lengths)
+        known = self._changes.get(key)
+        if known is None:
+            if len(self._changes) >= MANY_CHAINS:
+                self._changes.clear()
             try:
-                self._changes[key] = self._expander.change(*key)
+                known = self._expander.change(*key)
             except TooManyClauses:  # as in `_ask_operation`
                 raise _too_large(kind, type_, with_) from None
             except PolicyProblem as problem:
                 raise _stored(problem) from None
-        return self._changes[key]
+            self._changes[key] = known
+        return known
 
 
 def _stored(problem: PolicyProblem) -> InvalidPolicy:

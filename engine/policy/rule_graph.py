@@ -93,14 +93,16 @@ class _GraphRows:
             row = {
                 "name": name,
                 "kind": entry.kind,
-                "depth": 1 if name in names.one_segment else max(1, len(names.chain(name)) - 1),
+                "depth": names.lengths(name)[0],
                 "asks": name in self._policy.file.ask.subjects,
                 "listed": name in self._policy.user_types,
             }
+            if names.varies(name):
+                row["varies"] = True  # its conditions depend on the number of segments: the queries by name refuse it
             self._add("types", ("type", name), row)
-        for name, entry in names.types.items():
-            if entry.in_ is not None:
-                self._edges["in"].append([self._known["type", name], self._known["type", entry.in_]])
+        for name, parents in names.parents.items():
+            for parent in parents:
+                self._edges["in"].append([self._known["type", name], self._known["type", parent]])
 
     def _privileges(self) -> None:
         names = self._policy.names
@@ -135,7 +137,12 @@ class _GraphRows:
         row["one_role"] = self._policy.active_roles and not (entry and entry.all_roles)
         found: list[tuple[str, str, int]] = []
         ways: list[str] = []
+        if any(self._policy.names.varies(second.type) for second in seconds.values()):
+            row["varies"] = True
+            asked = set()
         for type_, keys in sorted(asked, key=lambda each: (each[0], sorted(each[1]))):
+            if self._policy.names.varies(type_):
+                continue
             try:
                 clauses = self._policy.question(name, type_, keys).clauses
             except Invalid:  # too large when expanded: Python refuses this question, too

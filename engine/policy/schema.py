@@ -43,10 +43,18 @@ class _Entry(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, populate_by_name=True)
 
 
+def _parents(value: Any) -> Any:
+    """Accepts [a, b] for `a, b`, and writes both as `a, b`."""
+    names = split(value) if isinstance(value, str) else value
+    return ", ".join(names) if isinstance(names, list) and all(isinstance(each, str) for each in names) else value
+
+
 class TypeEntry(_Entry):
     """A type of entity. The one without `in` is the root."""
 
-    in_: str | None = Field(default=None, alias="in", description="the type of its parent")
+    in_: Annotated[str | None, BeforeValidator(_parents, json_schema_input_type=str | list[str] | None)] = Field(
+        default=None, alias="in", description="the type of its parent, or the types that it can have"
+    )
     kind: Literal["object", "user", "service_principal", "group", "role"] = Field(
         default="object", description="an object, or a kind of subject; `who` lists users and service principals"
     )

@@ -10,15 +10,22 @@ from grantpath.engine.policy.index import PolicyIndex, PolicyProblem, YamlPath
 from grantpath.graph.language.near_names import nearest
 from grantpath.graph.messages import indefinite
 
-MAX_NESTED = 60
+MAX_NESTED = 140  # a type in itself 64 times, each time by a definition and `can()`
 
 
 @dataclass(frozen=True)
 class TypedPlace:
-    """A place with its type. `prefix`: empty for the object and its ancestors, else the second object or grantee."""
+    """A place with its type and the number of segments of its reference. `prefix`: empty for the object and its
+    ancestors, else the second object or grantee."""
 
     type: str
+    length: int
     prefix: str = ""
+
+    def upward(self, names: PolicyIndex) -> tuple["TypedPlace", ...]:
+        """The place and the places above it, up to the root."""
+        up = names.types_up(self.type, self.length)
+        return tuple(TypedPlace(type_, max(1, len(up) - 1 - at), self.prefix) for at, type_ in enumerate(up))
 
 
 @dataclass(frozen=True)
@@ -51,22 +58,28 @@ class Scope:
         return replace(self, **changes, path=(*self.path, what))
 
 
-def find_place(place: str, scope: Scope, names: PolicyIndex) -> TypedPlace:
-    """The place with this name in a scope. Raises PolicyProblem."""
+def find_places(place: str, scope: Scope, names: PolicyIndex) -> tuple[TypedPlace, ...]:
+    """The places with this name in a scope, from the object upward.
+
+    There are several for a type that is in itself, and none if the type is not above an object with so many segments.
+    Raises PolicyProblem for a place that no object of the type has.
+    """
     here = scope.object
-    chain = names.chain(here.type)
+    up = here.upward(names)
     if place == "object":
-        return here
+        return (here,)
     if place == "root":
-        return TypedPlace(names.root)
-    if place == "parent" and len(chain) > 1:
-        return TypedPlace(chain[1], here.prefix)
+        return (TypedPlace(names.root, 1),)
+    if place == "parent" and len(up) > 1:
+        return (up[1],)
     key = place.removeprefix("with.")
     if key in scope.with_ and (place == "grantee" or place.startswith("with.")):
-        return scope.with_[key]
-    if place in chain:
-        return TypedPlace(place, here.prefix)
-    known = [*chain, "object", "parent", "root", *(key if key == "grantee" else f"with.{key}" for key in scope.with_)]
+        return (scope.with_[key],)
+    possible = {here.type, *names.above(here.type)}
+    if place in possible:
+        return tuple(each for each in up if each.type == place)
+    types = dict.fromkeys([*(each.type for each in up), *sorted(possible)])
+    known = [*types, "object", "parent", "root", *(key if key == "grantee" else f"with.{key}" for key in scope.with_)]
     if place == "grantee":
         rule = "grantee is a place only in the rules of `changes` for member, remove, owner, grant and revoke"
     else:

@@ -190,7 +190,8 @@ def _privileges(expander: "Expander") -> Found:
             if not any(expander.reaches(name, type_, other) for other in names.effective(name)):
                 yield (*key, "on"), f"a grant of {name} on {indefinite(type_)} is never in effect; remove {type_}"
         for type_ in names.effective(name):
-            if expander.privilege(name, type_) == NEVER and expander.condition(name, type_) != "never":
+            asked = (expander.privilege(name, type_, each) for each in expander.names.examples(type_))
+            if all(clauses == NEVER for clauses in asked) and expander.condition(name, type_) != "never":
                 yield (
                     (*key, "effective"),
                     f"{name} is never in effect on {indefinite(type_)}: no grant reaches it; remove {type_}",

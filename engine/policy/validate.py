@@ -214,9 +214,17 @@ def _check_second_objects(names: PolicyIndex, type_: str, entry: ConditionEntry,
     for with_, second in entry.with_.items():
         second_key = (*key, "with", with_)
         names.need_type(second.type, second_key)
-        if second.inside and second.inside not in {*names.chain(type_)} & {*names.chain(second.type)}:
+        if second.inside and not all(
+            second.inside == each or second.inside in names.above(each) for each in (type_, second.type)
+        ):
             raise PolicyProblem(
                 second_key, f"{second.inside!r} is not above both {type_} and {second.type}; name a type that is"
+            )
+        if second.inside in names.repeated:
+            raise PolicyProblem(
+                (*second_key, "inside"),
+                f"an object can be in several of the type {second.inside!r}, one in another; name a type that is not "
+                "in itself",
             )
 
 
@@ -290,23 +298,28 @@ def check_conditions(expander: "Expander") -> None:
     _parse_all(expander)
     for name in names.privileges:
         for type_ in names.effective(name):
-            _guarded(("privileges", name), expander.privilege, name, type_)
+            for lengths in names.examples(type_, {}):
+                _guarded(("privileges", name), expander.privilege, name, type_, lengths)
     for types, entries in file.operations.items():
         for written, rule in entries.items():
             key = ("operations", types, written)
             for type_, name in product(split(types), split(written)):
                 for with_ in _choices(rule):
-                    _guarded(key, expander.operation, name, type_, with_)
+                    for lengths in names.examples(type_, {each: rule.with_[each].type for each in with_}):
+                        _guarded(key, expander.operation, name, type_, with_, lengths)
     for kind in names.change_kinds:
         for types, rule in names.rules(kind).items():
             for type_ in split(types):
                 for grantee, with_ in product(names.grantees(kind, type_), _choices(rule)):
-                    _guarded(("changes", kind, types), expander.change, kind, type_, grantee, with_)
+                    for lengths in names.examples(type_, {each: rule.with_[each].type for each in with_}):
+                        changed = kind, type_, grantee, with_, False, lengths
+                        _guarded(("changes", kind, types), expander.change, *changed)
                 for grantee in rule.if_new:
                     new_key = ("changes", kind, types, "if_new", grantee)
                     if kind != "grant" or grantee not in names.grantees(kind, type_):
                         raise PolicyProblem(new_key, f"no batch grants to a new {grantee} here; remove the line")
-                    _guarded(new_key, expander.change, kind, type_, grantee, [], True)
+                    for lengths in names.examples(type_):
+                        _guarded(new_key, expander.change, kind, type_, grantee, [], True, lengths)
 
 
 def _parse_all(expander: "Expander") -> None:

@@ -49,13 +49,13 @@ class FactWriter:
 
     # ---- entities ------------------------------------------------------------------------------------------------
     def _write_entities(self, writer: BatchWriter, numbers: Ints, exists: bool | None) -> None:
-        types = self._names.type_codes()[numbers]
-        for code in dict.fromkeys(types.tolist()):
+        types, levels = self._names.type_codes()[numbers], self._builder.levels(numbers)
+        for level, code in dict.fromkeys(zip(levels.tolist(), types.tolist(), strict=True)):
             type_ = self._names.all_types[code]
             same = {"type": type_, "labels": self._policy.labels(type_), "exists": exists}
-            for part in _parts(numbers[types == code]):
+            for part in _parts(numbers[(types == code) & (levels == level)]):
                 writer.put("load_entities", len(part), self._taking(part), **same, **self._entities(part))
-            writer.settle()  # the next type needs the ids of its parents
+            writer.settle()  # the next type, or level of a type in itself, needs the ids of its parents
 
     def _entities(self, part: Ints) -> dict[str, Any]:
         at, names = part.tolist(), self._names

@@ -250,10 +250,20 @@ class DeltaBuilder:
 
     def _top_down(self, numbers: Ints) -> Ints:
         """Sorted so that parents come before their contents, and equal types together; otherwise in the given order."""
-        depth = {type_: (len(self._policy.names.chain(type_)), at) for at, type_ in enumerate(self._policy.file.types)}
-        ranks = {type_: at for at, (type_, _) in enumerate(sorted(depth.items(), key=lambda each: each[1]))}
-        order = np.array([ranks[type_] for type_ in self.names.all_types], dtype=np.int64)
-        return numbers[np.argsort(order[self.names.type_codes()[numbers]], kind="stable")]
+        return numbers[np.lexsort((self.names.type_codes()[numbers], self.levels(numbers)))]
+
+    def levels(self, numbers: Ints) -> Ints:
+        """How deep entities are: a parent has a lower level than its contents."""
+        names = self._policy.names
+        if not names.vary:
+            depth = np.array([len(names.types_up(type_)) for type_ in names.types])
+            return depth[self.names.type_codes()[numbers]]
+        parents = np.array(self.names.parents, dtype=np.int64)
+        levels, above = np.zeros(len(numbers), np.int64), parents[numbers]
+        while (some := above != ABSENT).any():
+            levels += some
+            above = np.where(some, parents[above], ABSENT)
+        return levels
 
     def _wanted_names(self) -> Marks:
         """Marks missing objects of grants, the missing names above them, and missing members of hidden subjects."""

@@ -60,12 +60,14 @@ class ReferenceNumbers:
     def _form(self, type_: str) -> _Form | None:
         """How references of a type are written if no segment is quoted; None for the root's type and rare types."""
         names = self._policy.names
-        chain, one_segment = names.chain(type_), type_ in names.one_segment
-        if type_ == self._root.type or (one_segment and names.depths[type_] > 1) or chain[1] in names.one_segment:
+        if type_ == self._root.type or names.varies(type_):
             return None
-        return _Form(
-            names.depths[type_] - 1, one_segment, chain[1], self._policy.is_securable(type_), self._types[type_]
-        )
+        _, parent, *_ = names.types_up(type_)
+        [length] = names.lengths(type_)
+        one_segment = type_ in names.one_segment
+        if (one_segment and length > 1) or parent in names.one_segment:
+            return None
+        return _Form(length - 1, one_segment, parent, self._policy.is_securable(type_), self._types[type_])
 
     def _new_simple(self, text: str) -> int | None:
         """The number of a new reference if its type and its parent are known and no segment is quoted; otherwise

@@ -197,6 +197,11 @@ def name_of(text: str) -> str:
     return text.partition(":")[2]
 
 
+def length_of(text: str) -> int:
+    """The number of segments of a valid reference in its canonical spelling, which is not that of a subject."""
+    return text.count(".") + 1 if "`" not in text else len(parse(text).segments)
+
+
 def loose_parts(text: str) -> list[str]:
     """The type and the segments, quotes kept, of a text that may be a reference; without a type, the text alone."""
     type_, colon, name = text.partition(":")

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from grantpath.engine.facts.kernel.fact_table import FactTable, Prepared, TargetedQuestion
+from grantpath.engine.facts.kernel.fact_table import FactTable, Prepared, targeted_at
 from grantpath.engine.facts.kernel.intervals import ActingPrincipals, Bools, Ints
 from grantpath.engine.policy.policy import Policy, Requirement
 from grantpath.graph.errors import Invalid
@@ -39,7 +39,7 @@ def conditions(policy: Policy, names: Sequence[str] | None) -> tuple[list[Name],
                 if names is not None:
                     raise
                 continue  # the name needs a second object
-            key = (type_, question.clauses, question.one_role)
+            key = (type_, question.condition)
             if key not in numbers:
                 numbers[key] = len(questions)
                 questions.append(question)
@@ -78,7 +78,7 @@ def prepare(source: Snapshot, questions: Sequence[Requirement], facts: FactTable
     `facts`: by default, all facts of the snapshot.
     """
     targets = {type_: listed_objects(source, type_) for type_ in {question.type for question in questions}}
-    asked = [TargetedQuestion(each.clauses, each.type, targets[each.type]) for each in questions]
+    asked = [targeted_at(source.numbering, each, targets[each.type]) for each in questions]
     return Prepared(facts or source.fact_table, asked)
 
 

@@ -35,7 +35,8 @@ class GrantUses:
                 continue
             if number is not None:
                 seen.add(number)
-            for atom in {atom for clause in question.clauses for term in clause for atom in term}:
+            clauses = [clause for each in question.of_examples for clause in each.clauses]
+            for atom in {atom for clause in clauses for term in clause for atom in term}:
                 self._add(question, number, atom)
 
     def deniers(self, allow: Fact) -> frozenset[Fact]:

@@ -92,21 +92,27 @@ class TreeKeys:
     key of an ancestor is a prefix of the key.
     """
 
-    chains: Mapping[str, tuple[str, ...]]  # by type: the types of a path, from below the root down to it
+    paths: Mapping[tuple[str, int], tuple[str, ...]]  # by type and segments: the types from below the root down to it
     one_segment: frozenset[str]
     root_type: str
 
     @staticmethod
     def of(policy: Policy) -> "TreeKeys":
-        chains = {name: tuple(policy.names.chain(name)[-2::-1]) for name in policy.names.types}
-        return TreeKeys({**chains, policy.root_type: ()}, frozenset(policy.names.one_segment), policy.root_type)
+        names = policy.names
+        paths = {
+            (type_, length): names.types_up(type_, length)[-2::-1]
+            for type_ in names.types
+            for length in names.lengths(type_)
+            if type_ != names.root
+        }
+        return TreeKeys(paths, frozenset(names.one_segment), names.root)
 
     def key(self, ref: str, type_: str) -> bytes:
         """The key of an entity; empty for the root object. Raises InvalidReference."""
-        down = self.chains[type_]
-        if not down:
+        if type_ == self.root_type:
             return b""
         segments = parse(ref, self.one_segment).segments
+        down = self.paths[type_, len(segments)]
         return "".join(f"{name}\0{kind}\0" for name, kind in zip(segments, down, strict=True)).encode()
 
 

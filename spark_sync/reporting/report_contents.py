@@ -142,7 +142,7 @@ class Contents:
         """The types of the containers directly below the root that exist."""
         policy = self.source.policy
         objects = [type_ for type_, entry in policy.file.types.items() if entry.kind == "object"]
-        below = [type_ for type_ in objects if policy.names.chain(type_)[1:] == (policy.root_type,)]
+        below = [type_ for type_ in objects if policy.root_type in policy.names.parents[type_]]
         types = [type_ for type_ in below if policy.names.below(type_)] or below
         return [type_ for type_ in types if len(self.figures.listed[type_])]
 
@@ -157,7 +157,8 @@ class Contents:
             of = conditions[at]
             return of.type in containers, all(name.isupper() for name in of.names)
 
-        inside = [at for at in self.figures.focus if containers & {*policy.names.chain(conditions[at].type)}]
+        around = {type_: {type_, *policy.names.above(type_)} for type_ in policy.names.types}
+        inside = [at for at in self.figures.focus if containers & around[conditions[at].type]]
         return min(inside, key=rank, default=None)
 
     def matrix(self) -> Table:

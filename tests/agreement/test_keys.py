@@ -255,9 +255,9 @@ def one_parent(patch: pytest.MonkeyPatch) -> None:
     """What is kept of the places above an object is used for objects in other places."""
     begin = ConditionGrants.__init__
 
-    def begun(self: ConditionGrants, requirement: Requirement, policy: Policy) -> None:
-        begin(self, requirement, policy)
-        self._parent = self._parent and policy.root_type
+    def begun(self: ConditionGrants, requirement: Requirement) -> None:
+        begin(self, requirement)
+        self._parent = self._parent and requirement.up[-1]
 
     patch.setattr(ConditionGrants, "__init__", begun)
 

@@ -279,3 +279,30 @@ def test_every_entity_of_several_types_holds_a_role(tenant: Tenants, tmp_path: P
     for older, types in (('"user"', ["user"]), ("null", [])):
         text = stored.replace('"held_by_every": ["user", "robot"]', f'"held_by_every": {older}')
         assert from_source(text).builtins["role:everybody"].held_by_every == types, "as an older version stored it"
+
+
+ROLES = """policy: roles
+types:
+  site: {}
+  user: {in: site, kind: user}
+  role: {in: site, kind: role}
+members: {role: user}
+grants: {to: role}
+ask: {one_role: true}
+privileges:
+  MANAGE: {on: site}
+operations:
+  user:
+    rename: self(user) or MANAGE(root)
+"""
+
+
+def test_a_user_that_acts_with_one_role_is_itself(tenant: Tenants, tmp_path: Path) -> None:
+    path = tmp_path / "roles.yaml"
+    path.write_text(ROLES)
+    auth = tenant(str(path), ["add user:ann", "add user:bob", "add role:r", "member user:ann of role:r"])
+    for asked in (auth, with_replica(auth)):
+        assert asked.check("user:ann", "rename", "user:ann")
+        assert list(asked.which("user", "user:ann", "rename")) == ["user:ann"]
+        assert list(asked.which("user", "user:bob", "rename")) == []  # without a role nothing is allowed
+        assert list(asked.who("rename", "user:ann")) == ["user:ann"]

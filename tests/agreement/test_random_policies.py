@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from grantpath.engine import Authorizer
 from grantpath.engine.policy import schema
 from grantpath.engine.policy.clauses import Clauses
+from grantpath.engine.policy.index import Lengths
 from grantpath.engine.policy.policy import Policy, load
 from grantpath.graph.errors import InvalidPolicy
 from grantpath.graph.language.statement import Check
@@ -21,7 +22,6 @@ from grantpath.graph.language.statement import Check
 from ..conftest import Closing, Tenants
 from ..oracle.language import Language, World, questions, type_of
 from ..support.random_policies import (
-    ENTITIES,
     LATER,
     LATER_FOLDER,
     PAGES,
@@ -29,6 +29,8 @@ from ..support.random_policies import (
     ROOT,
     TEAMS,
     RandomPolicy,
+    entities,
+    in_themselves,
     random_facts,
 )
 from ..support.sizes import size
@@ -46,9 +48,9 @@ Drawn = tuple[dict[str, Any], Policy]
 Asked = tuple[str, str, str, dict[str, str]]  # subject, name, object, second objects
 
 
-def drawn(number: int, folder: Path) -> Drawn | None:
-    """A random policy, as data and loaded; None if it is refused."""
-    data = RandomPolicy(random.Random(f"policy {SEED} {number}")).data
+def drawn(number: int, folder: Path, nested: bool = False) -> Drawn | None:
+    """A random policy, as data and loaded; None if it is refused. `nested`: its folders are in folders."""
+    data = RandomPolicy(random.Random(f"policy {SEED} {number}"), nested).data
     path, base = folder / f"drawn{number}.yaml", folder / f"base{number}.yaml"
     if number % 3 == 0:  # a third of the policies extend another one, which has the operations
         base.write_text(json.dumps({**data, "policy": "base", "define": {**data.get("define", {}), "away": "never"}}))
@@ -67,8 +69,8 @@ def asked(data: dict[str, Any]) -> Iterator[Asked]:
     """Every question about the world, with different second objects; without those that are errors."""
     missing = data["grants"].get("on_missing", False)
     subjects = [each for each in ASKING if type_of(each) in data.get("ask", {}).get("subjects", ["user"])]
-    model = Language(data, World({*ENTITIES}), ROOT)
-    for name, ref, keys in questions(data, [ROOT, *ENTITIES, *([LATER] if missing else [])]):
+    model = Language(data, World({*entities(data)}), ROOT)
+    for name, ref, keys in questions(data, [ROOT, *entities(data), *([LATER] if missing else [])]):
         for subject in subjects:
             for to in ("folder:a", "folder:b", LATER_FOLDER) if keys else ("",):
                 if not keys or model.can_take(name, ref, to):
@@ -129,16 +131,27 @@ class Places:
 
 
 def places(model: Language, ref: str, second: Mapping[str, str]) -> dict[str, str]:
-    named = {type_of(each): each for each in model.upward(ref)}
+    def at(each: str) -> str:
+        return f"folder@{each.count('.') + 1}" if nested and type_of(each) == "folder" else type_of(each)
+
+    nested = in_themselves(dict(model.policy))
+    named = {at(each): each for each in model.upward(ref)}
     for key, other in second.items():
         prefix = "grantee." if key == "grantee" else f"with.{key}."
-        named |= {f"{prefix}{type_of(each)}": each for each in model.upward(other)}
+        named |= {f"{prefix}{at(each)}": each for each in model.upward(other)}
     return named
+
+
+def lengths(policy: Policy, ref: str, second: Mapping[str, str]) -> Lengths:
+    root = policy.root(ROOT)
+    return policy.lengths(
+        policy.reference(ref, root), {key: policy.reference(each, root) for key, each in second.items()}
+    )
 
 
 def compiled(policy: Policy, model: Language, subject: str, name: str, ref: str, second: Mapping[str, str]) -> bool:
     """The answer of the compiled clauses."""
-    question = policy.question(name, type_of(ref), frozenset(second))
+    question = policy.question(name, type_of(ref), frozenset(second), lengths(policy, ref, second))
     return subject in model.world.existing and any(
         Places(model, subject, principals, places(model, ref, second)).allows(question.clauses)
         for principals in model.acting(subject, None, not question.one_role)
@@ -149,7 +162,7 @@ def changes(data: dict[str, Any]) -> Iterator[tuple[str, str, str | None, dict[s
     """Changes that have a rule: kind, object, grantee, second objects."""
     for kind, rules in data.get("changes", {}).items():
         for types, rule in rules.items():
-            for ref in [each for each in ENTITIES if type_of(each) in types.split(", ")]:
+            for ref in [each for each in entities(data) if type_of(each) in types.split(", ")]:
                 if kind in ("add", "drop"):
                     with_ = rule.get("with", {}) if isinstance(rule, dict) else {}
                     yield kind, ref, None, dict.fromkeys(with_, PAGES[0])
@@ -178,7 +191,8 @@ def differences(data: dict[str, Any], policy: Policy, world: World, told: Counte
             wanted = model.may_change(actor, kind, ref, named, new)
             told[wanted] += 1
             grantee_type = type_of(grantee) if grantee else None
-            clauses = policy.change(kind, type_of(ref), grantee_type, frozenset(second), new)
+            of = lengths(policy, ref, second)
+            clauses = policy.change(kind, type_of(ref), grantee_type, frozenset(second), new, of)
             found = any(
                 Places(model, actor, principals, places(model, ref, named)).allows(clauses)
                 for principals in model.acting(actor, None, not model.one_role)

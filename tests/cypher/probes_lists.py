@@ -55,6 +55,44 @@ def one_role_at_a_time(tenants: Tenants, folder: Path) -> Iterator[Probe]:
         )
 
 
+NESTED = """\
+policy: nested
+types:
+  org: {}
+  folder: {in: "org, folder"}
+  doc: {in: "org, folder"}
+  user: {in: org, kind: user}
+grants: {to: user, inherit: false}
+privileges:
+  READ: {on: "folder, doc"}
+  LIST: {on: "org, folder"}
+operations:
+  doc:
+    view: READ or LIST(parent)
+    complete: every(READ in doc below folder)
+"""
+
+
+def in_themselves(tenants: Tenants, folder: Path) -> Iterator[Probe]:
+    """Folders in folders: what a grant on one of them means depends on how deep it is."""
+    (folder / "nested.yaml").write_text(NESTED)
+    facts = [
+        "add folder:a",
+        "add folder:a.b",
+        "add folder:c",
+        *(f"add doc:{name}" for name in ("t", "a.x", "a.b.x", "c.y")),
+    ]
+    facts += ["allow READ on doc:a.b.x to user:u", "allow LIST on folder:a to user:u"]
+    graph = tenants(str(folder / "nested.yaml"), facts)
+    for name, wanted in (("view", ["doc:a.b.x", "doc:a.x"]), ("complete", ["doc:a.b.x"])):
+        look = partial(_whole, graph, name)
+        yield Probe(f"types in themselves, {name}", "which_below lengths", look, always(wanted))
+
+
+def _whole(graph: Authorizer, name: str) -> list[str]:
+    return list(graph.which("doc", "user:u", name))
+
+
 def _docs(graph: Authorizer, query: str) -> list[str]:
     with asking_below(graph) if query == "which_below" else nullcontext():
         return list(graph.which("doc", "user:u", "READ"))
@@ -114,7 +152,10 @@ def asking_below(graph: Authorizer) -> Iterator[None]:
 
     def below(name: str, **words: Any) -> Any:
         if name == "which":
-            name, more = "which_below", {"builtin_types": words.pop("builtin"), "below": False, "every": []}
+            name, more = (
+                "which_below",
+                {"builtin_types": words.pop("builtin"), "below": False, "every": [], "nested": [], "length": None},
+            )
             words |= more
         return ask(name, **words)
 

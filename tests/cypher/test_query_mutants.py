@@ -54,6 +54,7 @@ def probes(limited: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     yield [
         # the special ones first: a mutant that nothing else kills is then not planned for the parameters of all others
         *probes_lists.one_role_at_a_time(tenants, tmp_path_factory.mktemp("turns")),
+        *probes_lists.in_themselves(tenants, tmp_path_factory.mktemp("nested")),
         *probes_facts.probes(*twins[:3]),
         *probes_remedies.probes(*twins[:3]),
         *probes_paths.probes(twins[0], wide),

@@ -75,7 +75,7 @@ def _types(policy: Policy) -> Rows:
     rows: Rows = [("type", "in", "kind", "owned by", "members")]
     for name, entry in policy.file.types.items():
         kind = "" if entry.kind == "object" else entry.kind.replace("_", " ")
-        above = f"`{entry.in_}`" if entry.in_ else "the root"
+        above = _names(entry.in_) if entry.in_ else "the root"
         rows.append((f"`{name}`", above, kind, _names(entry.owned_by), _names(policy.file.members.get(name, []))))
     return rows
 

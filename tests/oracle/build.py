@@ -6,10 +6,11 @@ from .cdap_design import CdapDesign
 from .deltastream import DeltaStream
 from .gravitino import Gravitino
 from .lakehouse import Lakehouse
+from .lakehouse_nested import LakehouseNested
 from .onehouse import Onehouse
 
 POLICIES: dict[str, type[Oracle]] = {
-    each.policy: each for each in (Gravitino, Lakehouse, DeltaStream, Onehouse, Cdap, CdapDesign)
+    each.policy: each for each in (Gravitino, Lakehouse, LakehouseNested, DeltaStream, Onehouse, Cdap, CdapDesign)
 }
 
 

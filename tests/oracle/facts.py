@@ -51,6 +51,10 @@ class Facts:
         parent = self.types[type_]
         return 1 if parent is None or parent == self.root_type else self.depth(parent) + 1
 
+    def fits(self, ref: Ref) -> bool:
+        """Whether a reference of this type can have so many segments."""
+        return len(ref.segments) == self.depth(ref.type)
+
     def parent(self, ref: Ref) -> Ref | None:
         """The parent object; None for the root."""
         type_ = self.types[ref.type]
@@ -93,7 +97,7 @@ class Facts:
         ref = read_reference(text)
         if ref.type not in self.types:
             raise Malformed(f"{self.policy} has no type {ref.type}")
-        if len(ref.segments) != self.depth(ref.type):
+        if not self.fits(ref):
             raise Malformed(f"{ref}: a {ref.type} has {self.depth(ref.type)} segments")
         if ref.type == self.root_type and ref != self.root:
             raise Malformed(f"{ref} is not this tenant's root")

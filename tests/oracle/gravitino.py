@@ -136,7 +136,7 @@ class Gravitino(Oracle):
         if question.name in self.privileges:
             return self.in_effect(question.subject, question.name, question.object)
         case = Case(self, question.subject, question.object, question.second)
-        return OPERATIONS[question.name].condition(case)
+        return self.operations[question.name].condition(case)
 
     def extra_rules(self, change: Change, given: bool, actor: Ref | None) -> None:
         if self.service_admin not in (change.object, change.subject):
@@ -149,7 +149,7 @@ class Gravitino(Oracle):
         if change.verb == "drop" and change.object.type == "job":
             return False
         operation, place = self._asked_for(change)
-        return OPERATIONS[operation].condition(Case(self, actor, place, {}))
+        return self.operations[operation].condition(Case(self, actor, place, {}))
 
     def _asked_for(self, change: Change) -> tuple[str, Ref]:
         """The operation that the actor of a change must be allowed to use, and its object."""

@@ -43,7 +43,7 @@ class Case(NamedTuple):
 
     def can_at(self, operation: str, place: Ref) -> bool:
         """can(op@X)."""
-        return OPERATIONS[operation].condition(Case(self.world, self.user, place, {}))
+        return self.world.operations[operation].condition(Case(self.world, self.user, place, {}))
 
     def inside(self) -> bool:
         """The conditions to reach an object of a schema: load its catalog and its schema."""

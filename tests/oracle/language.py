@@ -59,23 +59,42 @@ class Language:
     # ---- places --------------------------------------------------------------------------------------------------
     def upward(self, ref: str) -> list[str]:
         """The object and everything above it."""
-        parent = self.types[type_of(ref)].get("in")
-        if parent is None:
-            return [ref]
-        if self.types[parent].get("in") is None:
-            return [ref, self.root]
-        return [ref, *self.upward(f"{parent}:{ref.partition(':')[2].rpartition('.')[0]}")]
+        found = self._way(ref)
+        assert found is not None, ref
+        return found
 
-    def place(self, name: str, case: Case) -> str:
-        """The entity that a place names."""
-        above = {type_of(ref): ref for ref in self.upward(case.object)}
-        named = {"object": case.object, "root": self.root, **above}
-        named |= {f"with.{key}": ref for key, ref in case.second.items()}
+    def _way(self, ref: str) -> list[str] | None:
+        """The way to the root; None if the type cannot have so many segments."""
+        parents = self.types[type_of(ref)].get("in")
+        if parents is None:
+            return [ref]
+        above = (
+            ""
+            if self.types[type_of(ref)].get("kind", "object") != "object"
+            else ref.partition(":")[2].rpartition(".")[0]
+        )
+        for parent in parents.split(", "):
+            if self.types[parent].get("in") is None:
+                if not above:
+                    return [ref, self.root]
+            elif above and (way := self._way(f"{parent}:{above}")):
+                return [ref, *way]
+        return None
+
+    def places(self, name: str, case: Case) -> list[str]:
+        """The entities that a place names, from the object upward. A type in itself can have several above an object,
+        or none."""
+        up = self.upward(case.object)
+        if name == "parent":
+            return up[1:2]
+        named = {"object": case.object, "root": self.root, **{f"with.{key}": ref for key, ref in case.second.items()}}
         if "grantee" in case.second:
             named["grantee"] = case.second["grantee"]
-        if len(self.upward(case.object)) > 1:
-            named["parent"] = self.upward(case.object)[1]
-        return named[name]
+        return [named[name]] if name in named else [ref for ref in up if type_of(ref) == name]
+
+    def inherits(self, name: str) -> bool:
+        """Is a grant of the privilege a grant on everything below its object?"""
+        return bool(self.privileges[self.own_name(name)].get("inherit", self.policy["grants"].get("inherit", True)))
 
     # ---- privileges ----------------------------------------------------------------------------------------------
     def own_name(self, name: str) -> str:
@@ -228,15 +247,18 @@ class Language:
             return inside[0] in case.principals
         if inside[0].startswith("with.") and inside[0][5:] not in case.second:
             return False  # an optional second object that the question omits
-        ref = self.place(inside[0], case)
+        refs = self.places(inside[0], case)
+        if not refs:
+            return False
+        ref = refs[0]
         if word in self.policy.get("define", {}):
             return self._word(word, replace(case, object=ref, granted=None))
         kind = self.types[type_of(ref)].get("kind", "object")
         if word.isupper():
-            return self.in_effect(word, ref, case)
+            return all(self.in_effect(word, each, case) for each in (refs if self.inherits(word) else refs[:1]))
         match word:
             case "owner":
-                return self.world.owners.get(ref) in case.principals
+                return any(self.world.owners.get(each) in case.principals for each in refs)
             case "self":
                 return ref == case.subject
             case "holds":
@@ -252,7 +274,10 @@ class Language:
         types, _, place = rest.partition(" below ")
         if place.startswith("with.") and place[5:] not in case.second:
             return False  # an optional second object that the question omits
-        top = self.place(place or "object", case)
+        tops = self.places(place or "object", case)
+        if not tops:
+            return False
+        top = tops[0]
         wanted = {self.own_name(name) for name in names.split(" , ")}
         wanted |= {other for name in wanted for other in self.above(name)}
         held = {
@@ -270,10 +295,13 @@ class Language:
         name, *words = " ".join(inside).split(" , ")
         places = [word for word in words if "=" not in word]
         bound = dict(word.split(" = ") for word in words if "=" in word)
-        start = self.place(places[0], case) if places else case.object
-        on = next(ref for ref in self.upward(start) if self.operation(name, type_of(ref)))
+        start = self.places(places[0], case) if places else [case.object]
+        up = self.upward(start[0]) if start else []
+        on = next((ref for ref in up if self.operation(name, type_of(ref))), None)
+        if on is None:
+            return False
         second = {
-            key: self.place(place, case)
+            key: self.places(place, case)[0]
             for key, place in bound.items()
             if not place.startswith("with.") or place[5:] in case.second
         }

@@ -56,8 +56,8 @@ BAD = {
     "parents in a cycle": (
         "folder: {in: root}",
         "folder: {in: file}",
-        5,
-        "types.file.in",
+        4,
+        "types.folder.in",
         "put one of them into the root",
     ),
     "two roots": (

@@ -11,13 +11,27 @@ LATER, LATER_FOLDER = "page:b.later", "folder:later"  # they do not exist
 PEOPLE, TEAMS, CREWS = ["user:ann", "user:bob", "robot:r"], ["team:in", "team:out"], ["crew:one", "crew:two"]
 ENTITIES = [*FOLDERS, *PAGES, *PEOPLE, *TEAMS, *CREWS]
 OBJECTS = ("site", "folder", "page")
+INNER = ["folder:a.c", "folder:a.c.d", "page:a.c.x", "page:a.c.d.x"]  # where folders are in folders
+
+
+def entities(policy: dict[str, Any]) -> list[str]:
+    """All that exists in a world of the policy."""
+    if not in_themselves(policy):
+        return ENTITIES
+    return [*ENTITIES, *INNER, *(["page:loose"] if "site" in policy["types"]["page"]["in"] else [])]
+
+
+def in_themselves(policy: dict[str, Any]) -> bool:
+    """Whether folders are in folders."""
+    return "," in str(policy["types"]["folder"]["in"])
 
 
 class RandomPolicy:
     """One random policy, as data with all lists written out."""
 
-    def __init__(self, rng: random.Random) -> None:
-        self.rng = rng
+    def __init__(self, rng: random.Random, nested: bool = False) -> None:
+        """`nested`: folders are in folders."""
+        self.rng, self.nested = rng, nested
         self.deny = rng.choice([None, False, True, "cascades"])
         self.one_role, self.missing = rng.random() < 0.3, rng.random() < 0.4
         self.data: dict[str, Any] = {"policy": "drawn", "types": self._types()}
@@ -66,6 +80,9 @@ class RandomPolicy:
             "team": {"in": "site", "kind": "group"},
             "crew": {"in": "site", "kind": "role"},
         }
+        if self.nested:
+            types["folder"]["in"] = "site, folder"
+            types["page"]["in"] = self.rng.choice(["folder", "site, folder"])
         for name, entry in types.items():
             if name in ("site", "folder", "page", "crew"):
                 self._optional("owned_by", owners, entry)
@@ -159,6 +176,14 @@ class RandomPolicy:
         if not place:
             atoms += ["owner(any)", "everyone", "holds(crew:STAFF)", "holds(crew:CHIEFS)", "never"]
             atoms += ["GATE(root)", "general", "by_type"] if "define" in self.data and type_ in OBJECTS else []
+        if self.nested and not place and type_ in ("folder", "page"):
+            folders = [name for name in self.data["privileges"] if "folder" in self._effective(name)]
+            above = ["owner(folder)", "owner(parent)", "exists(parent)", "exists(folder)"]
+            above += [f"{name}({at})" for name in folders for at in ("folder", "folder", "parent")]
+            atoms = [*rng.sample(atoms, min(len(atoms), len(above))), *above]
+            if not self.deny:
+                atoms += [f"some(P1 in folder, page below {type_})"] * (type_ == "folder")
+                atoms += ["every(P1 in folder below folder)", "some(P2 in page below parent)"]
         if not self.deny and type_ in ("site", "folder"):
             low, at = rng.choice([f"P{at}" for at in range(5)]), place or "object"
             atoms += [f"some({low} in page below {at})", f"every({low} in page below {at})"]
@@ -217,7 +242,9 @@ class RandomPolicy:
                 second["optional"] = True
             self._optional("new", True, second)
             if self.some(0.3):
-                second["inside"] = self.rng.choice(["site", "folder"]) if type_ == "page" else "site"
+                second["inside"] = (
+                    self.rng.choice(["site", "folder"]) if type_ == "page" and not self.nested else "site"
+                )
             if "if" not in second and (self.some(0.3) or "optional" not in second):
                 entry["if"] = f"({entry['if']}) and {self._atom('folder', 'with.to')}"
             entry["with"] = {"to": second}
@@ -234,7 +261,7 @@ class RandomPolicy:
         return {"if_new": {"crew": self._condition("page") + " or holds(grantee)"}} if self.some() else {}
 
     def _changes(self) -> None:
-        second = {"type": "page", "inside": "folder"}
+        second = {"type": "page", "inside": "site" if self.nested else "folder"}
         self._optional("optional", True, second)
         self._optional("new", True, second)
         if self.some():
@@ -258,8 +285,9 @@ class RandomPolicy:
 def random_facts(policy: dict[str, Any], rng: random.Random) -> tuple[World, list[str]]:
     """A world of facts that the policy accepts, and the statements that load them into a root."""
     builtin = policy["builtin"]
-    world = World({ROOT, *ENTITIES, *builtin})
-    said = [f"add {ref}" for ref in ENTITIES]
+    listed = entities(policy)
+    world = World({ROOT, *listed, *builtin})
+    said = [f"add {ref}" for ref in listed]
     every = {ref: entry.get("held_by_every", []) for ref, entry in builtin.items()}
     for ref in world.existing:
         world.containers[ref] = {role for role, types in every.items() if type_of(ref) in types}
@@ -276,13 +304,14 @@ def random_facts(policy: dict[str, Any], rng: random.Random) -> tuple[World, lis
         if type_of(member) in allowed and not hidden and member not in world.reach(container):
             world.containers[member].add(container)
             said.append(f"member {member} of {container}")
-    for on in [*FOLDERS, *PAGES, *CREWS]:
+    objects = [each for each in listed if type_of(each) in OBJECTS]
+    for on in [*objects, *CREWS]:
         owners = policy["types"][type_of(on)].get("owned_by", [])
         by = rng.choice([*PEOPLE, *TEAMS, *CREWS])
         if type_of(by) in owners and by != on:
             world.owners[on] = by
             said.append(f"owner {by} of {on}")
-    places = [ROOT, *FOLDERS, *PAGES, *TEAMS, *([LATER, LATER_FOLDER] if policy["grants"].get("on_missing") else [])]
+    places = [ROOT, *objects, *TEAMS, *([LATER, LATER_FOLDER] if policy["grants"].get("on_missing") else [])]
     names = [name for name, entry in policy["privileges"].items() if entry.get("on") and not entry.get("membership")]
     effects = ["allow", "allow", "deny"] if policy["grants"].get("deny") else ["allow"]
     for _ in range(22):

@@ -170,7 +170,7 @@ MUTANTS = [
     Mutant(
         "`below` looks at the place itself",
         "fact_table",
-        "return principal, self._numbering.above(place, type_)",
+        "return principal, np.where(parent < 0, -1, self._above(np.maximum(parent, 0), fact))",
         "return principal, place",
     ),
     Mutant(
@@ -235,7 +235,7 @@ MUTANTS = [
     Mutant(
         "EXISTS of the target alone",
         "fact_table",
-        "above = self._numbering.above(targets, type_) if fixed is None else",
+        "above = self._above(targets, fact) if fixed is None else",
         "above = targets if fixed is None else",
     ),
     Mutant(

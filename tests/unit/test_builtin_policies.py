@@ -32,7 +32,7 @@ def policy(request: pytest.FixtureRequest) -> Policy:
 
 
 def test_builtin_policies_are_five_documented_ones_a_default_and_an_example() -> None:
-    assert set(BUILT_IN_NAMES) == {*TABLES, "lakehouse", "github"}
+    assert set(BUILT_IN_NAMES) == {*TABLES, "lakehouse", "lakehouse_nested", "github"}
     for name in BUILT_IN_NAMES:
         assert load(name).name == name
 

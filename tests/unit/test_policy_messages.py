@@ -140,23 +140,25 @@ MISTAKES = {
         2,
         "each type has an `in`, and the root must not have one",
     ),
-    "two parents in a list": (
+    "a parent that is named twice": (
         "workspace: {in: site}",
-        "workspace: {in: [site, group]}",
+        "workspace: {in: [site, site]}",
         4,
-        "one name is expected, not a list; write one, e.g. in: site",
+        "'site, site' names a type twice, or none; name each type once",
     ),
-    "two parents in a text": (
+    "a reference with two meanings": (
         "workspace: {in: site}",
-        'workspace: {in: "site, group"}',
-        4,
-        "a type has one parent, and 'site, group' names several; name one",
+        'drive: {in: site}\n  workspace: {in: "site, workspace, drive"}',
+        5,
+        "a workspace with 2 segments can be workspace.workspace or drive.workspace, so a reference would have two "
+        "meanings; let the types of a reference follow from its number of segments",
     ),
     "a type in itself": (
         "workspace: {in: site}",
         "workspace: {in: workspace}",
         4,
-        "workspace cannot be in workspace; write a type for each level, e.g. subworkspace: {in: workspace}",
+        "workspace is only in workspace, so none can be the first; name also the type that the first one is in, "
+        "e.g. in: site, workspace",
     ),
     "no operations": (
         "operations:\n  workspace:\n    view: VIEWER or EDITOR\n",

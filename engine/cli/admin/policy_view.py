@@ -9,6 +9,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from grantpath.engine.cli.output import page, styled
+from grantpath.engine.policy.extend import split
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.policy.schema import ConditionEntry, PolicyFile, PrivilegeEntry, TypeEntry
 
@@ -75,8 +76,8 @@ def _tree(policy: Policy) -> Tree:
     waiting = [name for name in types if name != policy.root_type]
     while waiting:
         for name in list(waiting):
-            parent = types[name].in_
-            if parent in branches:
+            parent = next((each for each in split(types[name].in_ or "") if each in branches), None)
+            if parent is not None:
                 branches[name] = branches[parent].add(_type(name, types[name]))
                 waiting.remove(name)
     return tree
@@ -84,6 +85,7 @@ def _tree(policy: Policy) -> Tree:
 
 def _type(name: str, entry: TypeEntry) -> Text:
     notes = [] if entry.kind == "object" else [f"a {entry.kind.replace('_', ' ')}"] * (entry.kind != name)
+    notes += [f"in {entry.in_}"] if "," in (entry.in_ or "") else []
     notes += [f"owned by {', '.join(entry.owned_by)}"] if entry.owned_by else []
     return Text.assemble((name, "cyan"), (f"  {'; '.join(notes)}" if notes else "", "dim"))
 

@@ -9,10 +9,12 @@ import numpy as np
 from grantpath.engine.facts.compare.access_names import AskedName
 from grantpath.engine.facts.compare.region import Region
 from grantpath.engine.facts.compare.user_classes import ActingRows, UserClasses
-from grantpath.engine.facts.kernel.fact_table import AnswerIntervals, Prepared, PreparedQuestion, TargetedQuestion
+from grantpath.engine.facts.kernel.fact_table import AnswerIntervals, Prepared, PreparedQuestion, targeted_at
 from grantpath.engine.facts.kernel.interval_sets import runs_of, union, within
 from grantpath.engine.facts.kernel.intervals import PAIRS, CompiledCondition, Events, IntervalRows, Ints
+from grantpath.engine.policy.clauses import Clauses
 from grantpath.engine.policy.policy import Requirement
+from grantpath.graph.distinct_numbers import distinct
 
 ONLY_FIRST = (((((0,), (1,)),),),)  # the clauses: the fact 0 and not the fact 1
 
@@ -46,6 +48,13 @@ class AccessDifference:
     high: Ints
     yes: SideAnswer
     no: SideAnswer | None
+
+    def clauses(self, lengths: Ints) -> dict[int, Clauses]:
+        """By number of segments of the targets, the clauses that allow; 0 if they do not depend on it."""
+        requirement = self.yes.requirement
+        if (of := requirement.of_length) is None:
+            return {0: requirement.clauses}
+        return {length: of(length).clauses for length in distinct(lengths).tolist()}
 
 
 def differences(
@@ -87,7 +96,8 @@ class _Questions:
                 if (requirement := (name.before, name.after)[side]) is not None and requirement.one_role == one_role
             ]
             if asked:
-                targeted = [TargetedQuestion(each.clauses, each.type, region.targets[each.type]) for _, each in asked]
+                numbering = region.numberings[side]
+                targeted = [targeted_at(numbering, each, region.targets[each.type]) for _, each in asked]
                 self._modes.append((one_role, Prepared(region.tables[side], targeted), asked))
 
     def after(self) -> "_Questions":

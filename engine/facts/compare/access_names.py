@@ -66,4 +66,4 @@ def _requirements(policy: Policy) -> tuple[dict[Name, Requirement], list[str]]:
 
 
 def _condition(requirement: Requirement | None) -> object:
-    return None if requirement is None else (requirement.clauses, requirement.one_role)
+    return None if requirement is None else requirement.condition

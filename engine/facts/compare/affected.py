@@ -95,15 +95,19 @@ class _Reads:
 @lru_cache(maxsize=16)
 def _what_is_read(names: tuple[AskedName, ...]) -> _Reads:
     requirements = [each for name in names for each in (name.before, name.after) if each is not None]
-    facts = {fact for each in requirements for fact in each.plan.facts}
+    facts = {fact for each in requirements for fact in each.facts}
     return _Reads(
         below=frozenset(place_type(fact.place) for fact in facts if fact.below),
         named=frozenset(fact.entity for fact in facts if fact.entity),
-        types_of_named=frozenset(each.type for each in requirements if any(fact.entity for fact in each.plan.facts)),
+        types_of_named=frozenset(each.type for each in requirements if any(fact.entity for fact in each.facts)),
         free_types=frozenset(
             each.type
             for each in requirements
-            if any(all(any(f.kind in FREE for o in term for f in o.any) for term in clause) for clause in each.clauses)
+            if any(
+                all(any(f.kind in FREE for o in term for f in o.any) for term in clause)
+                for one in each.of_examples
+                for clause in one.clauses
+            )
         ),
         one_role=any(each.one_role for each in requirements),
         words={name: frozenset(_words(name)) for name in names},
@@ -112,7 +116,7 @@ def _what_is_read(names: tuple[AskedName, ...]) -> _Reads:
 
 def _words(name: AskedName) -> Iterator[tuple[str, str]]:
     for requirement in (name.before, name.after):
-        for fact in requirement.plan.facts if requirement else ():
+        for fact in requirement.facts if requirement else ():
             words = [f"{'DENY' if fact.kind is FactKind.DENY else 'ALLOW'} {each}" for each in fact.privileges]
             for type_ in fact.types or (place_type(fact.place),):
                 yield from ((word, type_) for word in words or [fact.kind.value])

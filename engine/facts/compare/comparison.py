@@ -126,8 +126,7 @@ def _find(sides: tuple[Side, Side], statements: Iterable[str], found: _Effects) 
 
 def _frame(policy: Policy) -> object:
     """Everything in a policy, except its conditions, on which answers depend."""
-    chains = {type_: policy.names.chain(type_) for type_ in policy.names.types}
-    return policy.user_types, policy.role_types, sorted(policy.hidden), sorted(policy.builtins), chains
+    return policy.user_types, policy.role_types, sorted(policy.hidden), sorted(policy.builtins), policy.names.parents
 
 
 def _compare_block(

@@ -14,7 +14,7 @@ from grantpath.engine.facts.compare.region import Region
 from grantpath.engine.facts.kernel.fact_table import FactTable
 from grantpath.engine.facts.kernel.intervals import ActingPrincipals, Bools, Ints
 from grantpath.engine.policy.clauses import Clauses
-from grantpath.engine.policy.facts import Fact, FactKind, place_type
+from grantpath.engine.policy.facts import Fact, FactKind, place_length, place_type
 
 WITHOUT_PRINCIPAL = (FactKind.HOLDS, FactKind.EVERY_BELOW)
 WITHOUT_GRANT = (FactKind.EXISTS, FactKind.BUILTIN, FactKind.IS, FactKind.ALL)
@@ -63,10 +63,13 @@ class DecidingGrants:
     def decided(self, difference: AccessDifference) -> DecidedParts:
         """The difference in parts, in each of which the same grants decide."""
         shown = self._region.shown[not difference.gained][difference.targets]
-        cells = DifferenceCells(difference, shown)
+        numbering = self._region.numberings[0]
+        varies = difference.yes.requirement.of_length is not None
+        lengths = (numbering.lengths if varies else np.zeros(len(numbering), np.int64))[difference.targets]
+        cells = DifferenceCells(difference, shown, lengths)
         grants: dict[tuple[str, ...], int] = {}
         parts: list[tuple[Ints, Ints, Ints, Ints]] = []
-        for decided, places, chosen in self._decisions(difference, cells, shown[cells.low]):
+        for decided, places, chosen in self._decisions(difference, cells, shown[cells.low], lengths):
             # a cell can have several places with the same facts, each with grants of its own
             cell, low, high = parted(cells.low[chosen], cells.high[chosen], places)
             rows, on = cells.yes_row[chosen][cell], [each[low] for each in places]
@@ -79,7 +82,7 @@ class DecidingGrants:
         return DecidedParts.merged(parts, [*grants])
 
     def _decisions(
-        self, difference: AccessDifference, cells: DifferenceCells, exists: Bools
+        self, difference: AccessDifference, cells: DifferenceCells, exists: Bools, lengths: Ints
     ) -> Iterator[tuple[Decided, list[Ints], Ints]]:
         """Yields the facts that decide, their places by target, and the cells in which they decide. For targets that do
         not exist on the other side: no facts, and one place, whose addition or drop decides."""
@@ -89,10 +92,11 @@ class DecidingGrants:
         if not len(chosen):
             return
         yes, no = (truth[chosen] for truth in cells.truth())
-        first, kind = kinds_of(words(np.concatenate([yes, no], axis=1)))
+        length, clauses = lengths[cells.low[chosen]], difference.clauses(lengths)
+        first, kind = kinds_of([length, *words(np.concatenate([yes, no], axis=1))])
         for number, at in enumerate(first.tolist()):
             true = [{fact for fact, holds in zip(cells.facts, each[at], strict=True) if holds} for each in (yes, no)]
-            decided = decisive(difference.yes.requirement.clauses, *true)
+            decided = decisive(clauses[int(length[at])], *true)
             places = [self._places(difference, fact) for fact, _ in decided]
             yield decided, places, chosen[kind == number]
 
@@ -128,9 +132,11 @@ class DecidingGrants:
         """By target: the position of the fact's place; -1 for a fact that names its entity."""
         if fact.entity:
             return np.full(len(difference.targets), -1)
-        key = (difference.gained, difference.name.type, place_type(fact.place))
+        place = fact.place.rpartition(".")[2]
+        key = (difference.gained, difference.name.type, place)
         if key not in self._above:
-            self._above[key] = self._region.numberings[difference.gained].above(difference.targets, key[2])
+            numbering = self._region.numberings[difference.gained]
+            self._above[key] = numbering.above(difference.targets, place_type(place), place_length(place))
         return self._above[key]
 
     def _texts(self, difference: AccessDifference, decided: Decided, places: Sequence[int], row: int) -> Iterator[str]:

@@ -21,13 +21,16 @@ class DifferenceCells:
     that is allowed there.
     """
 
-    def __init__(self, difference: AccessDifference, shown: Bools) -> None:
-        """`shown`: by target, whether it exists on the side that does not allow it."""
+    def __init__(self, difference: AccessDifference, shown: Bools, lengths: Ints) -> None:
+        """By target, `shown`: whether it exists on the side that does not allow it; `lengths`: the number of segments
+        on which its condition depends, or 0."""
         self._shown = shown
         self._yes, self._no = difference.yes, difference.no
         self._targets = difference.targets
         self._width = len(difference.targets) + 1
-        self.facts = [fact for fact in facts_of(difference.yes.requirement.clauses) if fact != ALL]
+        self._lengths = lengths
+        facts = {fact for each in difference.clauses(lengths).values() for fact in facts_of(each)}
+        self.facts = sorted(facts - {ALL})
         points = [self._points(answer) for answer in (difference.yes, difference.no) if answer is not None]
         pieces = difference.yes
         points.append(pieces.rows.of[pieces.allowed[0]] * self._width + pieces.allowed[1])
@@ -67,11 +70,11 @@ class DifferenceCells:
         return np.sort(np.concatenate([begins, inner])), np.sort(np.concatenate([ends, inner]))
 
     def _steps(self) -> Ints:
-        """The targets at which a fact that does not depend on the user changes."""
+        """The targets at which a fact that does not depend on the user changes, or the condition."""
         changes = np.zeros(len(self._targets), np.bool_)
-        for truth in (self._shown, *self._static.values()):
-            if truth is not None:
-                changes[1:] |= truth[1:] != truth[:-1]
+        for column in (self._shown, self._lengths, *self._static.values()):
+            if column is not None:
+                changes[1:] |= column[1:] != column[:-1]
         return np.flatnonzero(changes)
 
     def _allowed_row(self) -> Ints:

@@ -45,7 +45,7 @@ class Region:
         self._sides = sides
         self._refs = sides[0].version.numbers.refs
         requirements = [each for name in names for each in (name.before, name.after) if each is not None]
-        facts = {fact for each in requirements for fact in each.plan.facts}
+        facts = {fact for each in requirements for fact in each.facts}
         self._words = _words(facts)
         self._asked = {name.type for name in names}
         tree = RegionTree(sides, roots)
@@ -57,8 +57,9 @@ class Region:
         named = {found for fact in facts if fact.entity and (found := self._find(fact.entity)) is not None}
         own |= {each for each in named if each in held}
         places = {place for each in rows for _, _, place in each}
-        apart = tree.apart(chain(places, own, added_or_dropped, tree.special(), tree.all_of(self._one_by_one(facts))))
-        rests = [*tree.rests(apart, self._asked)]
+        one_by_one = self._one_by_one(facts)
+        apart = tree.apart(chain(places, own, added_or_dropped, tree.special(), tree.all_of(one_by_one)))
+        rests = [*tree.rests(apart, self._asked - one_by_one)]
         acting = {by for each in rows for by, _, _ in each} | own
         self.stands_for = _alike(rows, own) if alike else {each: each for each in acting}
         self._number(tree.above | apart.keys() | acting | {place for rest in rests for place in tree.chain(rest.first)})
@@ -79,10 +80,13 @@ class Region:
 
     # ---- entities ----------------------------------------------------------------------------------------------------
     def _one_by_one(self, facts: Iterable[Fact]) -> set[str]:
-        """The types whose entities must not be represented by others: conditions count them, or the policies differ."""
+        """The types whose entities must not be represented by others: conditions count them, or depend on how deep they
+        are, or the policies differ."""
         before, after = (side.policy for side in self._sides)
         if before is not after:
             return {*before.names.types, *after.names.types}
+        if before.names.vary:
+            return {*filter(before.names.varies, before.names.types)}
         every = [fact for fact in facts if fact.kind is FactKind.EVERY_BELOW]
         return {type_ for fact in every for type_ in (*fact.types, place_type(fact.place))}
 

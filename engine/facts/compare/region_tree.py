@@ -147,7 +147,7 @@ class RegionTree:
         """Pairs of a place of `apart` that exists before and after, and a type of objects that can be inside it."""
         below: dict[str, list[str]] = {}
         for type_ in types:
-            for above in self._names.chain(type_)[1:] if type_ in self._names.types else ():
+            for above in self._names.above(type_) if type_ in self._names.types else ():
                 below.setdefault(above, []).append(type_)
         for place in apart:
             kinds = below.get(type_of(self._refs[place]), ())
@@ -207,6 +207,6 @@ class RegionTargets:
 def span_in(names: list[str], side: Side, place: str, type_: str) -> Span:
     """The span of the entities of a type inside a place, in the sorted list of all entities of the type."""
     types = side.policy.names
-    if place != side.root.text and (type_ not in types.types or type_of(place) not in types.chain(type_)[1:]):
+    if place != side.root.text and (type_ not in types.types or type_of(place) not in types.above(type_)):
         return 0, 0
     return range_below(names, type_, side.policy.reference(place, side.root), side.policy)

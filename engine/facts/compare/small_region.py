@@ -55,6 +55,9 @@ class SmallRegion:
     ) -> None:
         self._sides, self._users = sides, block.users
         self._refs = sides[0].version.numbers.refs
+        if sides[0].policy.names.vary:  # then the index in a chain does not say which type a place has
+            self.fits = False
+            return
         self._bits = coded(tuple(asked_names(sides[0].policy, sides[1].policy)), sides[0].policy)
         few = len(block.users) <= FEW_USERS
         self.fits = self._bits.fits and sides[0].policy is sides[1].policy and (few or alike_in_memberships(sides))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -21,7 +22,8 @@ from grantpath.engine.facts.kernel.intervals import (
 )
 from grantpath.engine.facts.kernel.tree_order import Numbering
 from grantpath.engine.policy.clauses import Clauses, facts_of
-from grantpath.engine.policy.facts import ALL, Fact, FactKind, place_type, second_object
+from grantpath.engine.policy.facts import ALL, Fact, FactKind, place_length, place_type, second_object
+from grantpath.engine.policy.policy import Requirement
 from grantpath.graph.distinct_numbers import distinct
 
 OF_TARGETS = (
@@ -53,12 +55,18 @@ class FactTable:
 @dataclass(frozen=True)
 class TargetedQuestion:
     """Clauses to evaluate on objects of one type: those at the positions `targets`, ascending. `with_`: second
-    objects."""
+    objects. `by_length`: if the clauses depend on the number of segments of the object, those for each number."""
 
     clauses: Clauses
     type: str
     targets: Ints
     with_: Mapping[str, int] = field(default_factory=dict)
+    by_length: Mapping[int, Clauses] = field(default_factory=dict)
+
+    @cached_property
+    def facts(self) -> set[Fact]:
+        """All facts of the clauses."""
+        return {fact for clauses in self.by_length.values() or (self.clauses,) for fact in facts_of(clauses)}
 
 
 @dataclass(frozen=True)
@@ -92,7 +100,7 @@ class Prepared:
         self._numbering = fact_table.numbering
         self._with = dict(item for ask in asks for item in ask.with_.items())
         assert all(self._with[key] == at for ask in asks for key, at in ask.with_.items()), "they share second objects"
-        facts = sorted({fact for ask in asks for fact in facts_of(ask.clauses)} - {ALL})
+        facts = sorted({fact for ask in asks for fact in ask.facts} - {ALL})
         every = [fact for fact in facts if fact.kind is FactKind.EVERY_BELOW]
         self.codes = {fact: at for at, fact in enumerate([ALL, *facts])}
         points = sorted({key for fact in every for key in _every_keys(fact)})
@@ -157,7 +165,16 @@ class Prepared:
         type_, key = place_type(fact.place), second_object(fact.place)
         if key is None:
             return type_, None
-        return type_, int(self._numbering.above(np.array([self._with[key]]), type_)[0])
+        return type_, int(self._above(np.array([self._with[key]]), fact)[0])
+
+    def _above(self, positions: Ints, fact: Fact) -> Ints:
+        """For each position, the place of a fact above it (or itself); -1 if it has none."""
+        return self._numbering.above(positions, place_type(fact.place), place_length(fact.place))
+
+    def _there(self, fact: Fact, places: Ints) -> Bools:
+        """Which places have the number of segments of a fact's place, if it has one."""
+        length = place_length(fact.place)
+        return np.ones(len(places), np.bool_) if length is None else self._numbering.lengths[places] == length
 
     def _rows(self, fact: Fact, principal: Ints, start: Ints) -> IntervalRows:
         _, fixed = self._place(fact)
@@ -172,11 +189,13 @@ class Prepared:
         return IntervalRows(principal, np.full(len(principal), self.codes[fact]), start, last)
 
     def _granted(self, fact: Fact, fact_table: FactTable) -> tuple[Ints, Ints]:
-        type_, _ = self._place(fact)
         if fact.kind is not FactKind.ALLOW_BELOW:
-            return _base(Fact(fact.kind, type_, fact.privileges), fact_table)
+            principal, place = _base(Fact(fact.kind, place_type(fact.place), fact.privileges), fact_table)
+            there = self._there(fact, place)
+            return principal[there], place[there]
         principal, place = _base(Fact(FactKind.ALLOW, fact.types[0], fact.privileges), fact_table)
-        return principal, self._numbering.above(place, type_)
+        parent = self._numbering.parent[place]  # the place itself is not below it
+        return principal, np.where(parent < 0, -1, self._above(np.maximum(parent, 0), fact))
 
     def _held(self, fact: Fact) -> tuple[Ints, Ints]:
         type_, _ = self._place(fact)
@@ -185,6 +204,7 @@ class Prepared:
             principal = np.array([refs.index(fact.entity)] if fact.entity in refs else [], np.int64)
             return principal, self.root[principal]
         principal = np.flatnonzero(self._numbering.of_type(type_))
+        principal = principal[self._there(fact, principal)]
         return principal, principal
 
     # ---- facts of the subject itself --------------------------------------------------------------------------------
@@ -207,10 +227,11 @@ class Prepared:
         return IntervalRows(row, np.full(len(row), code), start, self.last[start])
 
     def _prepare_every(self, fact: Fact) -> Every:
-        type_, fixed = self._place(fact)
+        _, fixed = self._place(fact)
         member = self._numbering.exists.copy()
         member &= np.isin(self._numbering.type, [self._numbering.types.index(each) for each in fact.types])
-        place = self._numbering.above(np.arange(len(self._numbering)), type_)
+        parent = self._numbering.parent
+        place = np.where(parent < 0, -1, self._above(np.maximum(parent, 0), fact))
         need = np.bincount(place[member & (place >= 0)], minlength=len(self._numbering))
         points = np.array([self._points[key] for key in _every_keys(fact)])
         return Every(self.codes[fact], points, member, place, need, fixed)
@@ -233,10 +254,9 @@ class Prepared:
 
     # ---- questions -------------------------------------------------------------------------------------------
     def _prepare(self, ask: TargetedQuestion) -> PreparedQuestion:
-        static = {
-            fact: truth for fact in facts_of(ask.clauses) if (truth := self.static(fact, ask.targets)) is not None
-        }
-        kinds = np.zeros(len(ask.targets), np.int64)
+        static = {fact: truth for fact in ask.facts if (truth := self.static(fact, ask.targets)) is not None}
+        lengths = self._numbering.lengths[ask.targets] if ask.by_length else np.zeros(len(ask.targets), np.int64)
+        kinds = lengths
         for truth in static.values():
             # renumbered after each fact: bits of one number could distinguish at most 63 facts
             kinds = np.unique(kinds * 2 + truth, return_inverse=True)[1]
@@ -244,7 +264,7 @@ class Prepared:
         found, first = np.unique(kinds, return_index=True)
         for kind, at in zip(found, first, strict=True):
             known = {fact: bool(truth[at]) for fact, truth in static.items()}
-            clauses = fold(ask.clauses, known)
+            clauses = fold(ask.by_length[int(lengths[at])] if ask.by_length else ask.clauses, known)
             condition = CompiledCondition.of(clauses, self.codes, self.size)
             parts.append((condition, runs_of(kinds == kind) if len(found) > 1 else None))
         if not parts:
@@ -263,8 +283,8 @@ class Prepared:
         """For each target, whether the fact is true for every subject; None if the fact is not one of OF_TARGETS."""
         if fact.kind not in OF_TARGETS:
             return None
-        type_, fixed = self._place(fact)
-        above = self._numbering.above(targets, type_) if fixed is None else np.full(len(targets), fixed)
+        _, fixed = self._place(fact)
+        above = self._above(targets, fact) if fixed is None else np.full(len(targets), fixed)
         if fact.kind is FactKind.EVERY_BELOW:
             need = next(each.need for each in self._every if each.code == self.codes[fact])
             column = need == 0
@@ -272,6 +292,16 @@ class Prepared:
             column = self._numbering.exists if fact.kind is FactKind.EXISTS else self._numbering.builtin
         truth: Bools = (above >= 0) & column[above]
         return truth
+
+
+def targeted_at(
+    numbering: Numbering, requirement: Requirement, targets: Ints, with_: Mapping[str, int] | None = None
+) -> TargetedQuestion:
+    """The question of a requirement about the objects at some positions."""
+    of = requirement.of_length
+    lengths = distinct(numbering.lengths[targets]).tolist() if of else []
+    by_length = {length: of(length).clauses for length in lengths} if of else {}
+    return TargetedQuestion(requirement.clauses, requirement.type, targets, with_ or {}, by_length)
 
 
 def _count_before(targets: Ints, size: int) -> Ints:

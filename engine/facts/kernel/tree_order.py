@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -34,12 +35,24 @@ class Numbering:
         chosen: Bools = self.type == self.types.index(name)
         return chosen
 
-    def above(self, positions: Ints, name: str) -> Ints:
-        """For each position, its ancestor (or itself) of that type; -1 if it has none."""
+    @cached_property
+    def lengths(self) -> Ints:
+        """By position: the number of entities above it, which is the number of segments of its reference."""
+        found, above = np.zeros(len(self), np.int64), self.parent
+        while (some := above >= 0).any():
+            found += some
+            above = np.where(some, self.parent[above], -1)
+        return found
+
+    def above(self, positions: Ints, name: str, length: int | None = None) -> Ints:
+        """For each position, its nearest ancestor (or itself) of that type, with `length` segments if that is given;
+        -1 if it has none."""
         found = positions.astype(np.int64).copy()
         wanted = self.types.index(name)
         while True:
             wrong = (found >= 0) & (self.type[found] != wanted)
+            if length is not None:
+                wrong |= (found >= 0) & (self.lengths[found] != length)
             if not wrong.any():
                 return found
             found[wrong] = self.parent[found[wrong]]
@@ -72,8 +85,9 @@ def number(policy: Policy, root: str, entities: Iterable[Entity], former: Policy
 def _path(policy: Policy, entity: Entity) -> Path:
     if entity.type == policy.root_type:
         return ()
-    down = policy.names.chain(entity.type)[-2::-1]
-    return tuple(zip(parse(entity.ref, policy.names.one_segment).segments, down, strict=True))
+    segments = parse(entity.ref, policy.names.one_segment).segments
+    down = policy.names.types_up(entity.type, len(segments))[-2::-1]
+    return tuple(zip(segments, down, strict=True))
 
 
 def _missing(policy: Policy, path: Path) -> Entity:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from grantpath.engine.facts.set.fact_version import FactVersion, has_any, members
-from grantpath.engine.policy.facts import Fact, place_type
+from grantpath.engine.policy.facts import Fact
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.language.reference import Reference, name_of, type_of
 
@@ -43,11 +43,12 @@ class Descendants:
         for fact in facts:
             wanted.setdefault(fact.types[0], []).extend((name, fact) for name in _names(fact))
         return {
-            (fact, self._above(refs[number], place_type(fact.place)), principal)
+            (fact, place, principal)
             for principal in (principals if wanted else ())
             for number in version.places_of.get(principal) or ()
             for name, fact in wanted.get(type_of(refs[number]), ())
             if has_any((version.grants.get(number) or {}).get(name), {principal})
+            if (place := self._above(refs[number], fact.place.rpartition(".")[2])) is not None
         }
 
     def holders(self, fact: Fact, place: Reference) -> set[int]:
@@ -90,9 +91,10 @@ class Descendants:
         granted = self.version.granted_on(ref)
         return {principal for name in _names(fact) for principal in members(granted.get(name))}
 
-    def _above(self, ref: str, type_: str) -> str:
-        """The ancestor of an entity that has this type."""
-        return dict(self._policy.chain(self._policy.reference(ref, self._root), self._root))[type_].text
+    def _above(self, ref: str, place: str) -> str | None:
+        """The entity above another one that is at this place, if there is one."""
+        above = dict(self._policy.chain(self._policy.reference(ref, self._root), self._root)[1:])
+        return above[place].text if place in above else None
 
 
 def _names(fact: Fact) -> list[str]:

@@ -64,7 +64,7 @@ class MemoryChecks:
         requirement, kept = question.requirement, self._version.granted
         of_condition = kept.get(requirement.plan)
         if of_condition is None:
-            of_condition = kept[requirement.plan] = ConditionGrants(requirement, self._policy)
+            of_condition = kept[requirement.plan] = ConditionGrants(requirement)
         return of_condition.on(self._version, question.places)
 
 

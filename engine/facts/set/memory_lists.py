@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from grantpath.engine.answers.request import ResolvedQuestion
+from grantpath.engine.answers.request import ResolvedQuestion, of_length
 from grantpath.engine.facts.kernel.intervals import Bools
 from grantpath.engine.facts.set.descendants import Descendants
 from grantpath.engine.facts.set.fact_version import FactVersion, Numbers, members
@@ -20,7 +20,7 @@ from grantpath.engine.facts.set.memory_check import MemoryChecks, granted, has, 
 from grantpath.engine.facts.set.memory_which import MemoryWhich, compiled
 from grantpath.engine.policy.facts import Fact, FactKind
 from grantpath.engine.policy.policy import Policy
-from grantpath.graph.language.reference import Reference
+from grantpath.graph.language.reference import Reference, length_of
 
 
 @dataclass(frozen=True)
@@ -49,12 +49,34 @@ class MemoryList:
 def listed(version: FactVersion, policy: Policy, root: Reference, question: ResolvedQuestion) -> MemoryList:
     """The answer to `who` or `which`."""
     if question.object is None:
-        page = MemoryWhich(version, policy, root, question).page
+        refs = version.listed.get(question.requirement.type, [])
+        if policy.names.varies(question.requirement.type):
+            page = _of_all_lengths(version, policy, root, question, refs)
+        else:
+            page = MemoryWhich(version, policy, root, question, refs).page
     elif question.one_role:
         page = partial(_page, _who_by_role(version, policy, root, question))
     else:
         page = partial(_page, _Actors(version, policy, root, question.listed).allowed(question))
     return MemoryList(page, known(version, question), version)
+
+
+def _of_all_lengths(
+    version: FactVersion, policy: Policy, root: Reference, question: ResolvedQuestion, refs: list[str]
+) -> Callable[[str, int], list[str]]:
+    """The pages of `which` for a type whose objects have different numbers of segments: each number is asked apart."""
+    by_length: dict[int, list[str]] = {}
+    for ref in refs:
+        by_length.setdefault(length_of(ref), []).append(ref)
+    asked = [
+        MemoryWhich(version, policy, root, of_length(question, length), some)
+        for length, some in sorted(by_length.items())
+    ]
+
+    def page(after: str, limit: int) -> list[str]:
+        return sorted(ref for each in asked for ref in each.page(after, limit))[:limit]
+
+    return page
 
 
 def _page(refs: list[str], after: str, limit: int) -> list[str]:

@@ -130,7 +130,7 @@ class MemoryPaths:
     def _tree(self, foot: str, ref: str) -> list[str]:
         """The references from an entity up to one above it, both included; empty if there is no such path."""
         chain = self._policy.chain(self._policy.reference(foot, self._root), self._root)
-        if not self._policy.is_securable(chain[0][0]):
+        if not self._policy.is_securable(chain[0][1].type):
             chain = chain[:1]  # e.g. a user, which belongs to the root and is not in its tree
         texts = [each.text for _, each in chain]
         if ref not in texts or not self._below.is_node(chain[0][1]):

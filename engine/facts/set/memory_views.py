@@ -1,13 +1,13 @@
 """Shows in memory what is stored about an entity, in the form of the rows of Cypher."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from grantpath.engine.facts.set.descendants import Descendants
 from grantpath.engine.facts.set.fact_version import OWNS, FactVersion, has_any, members
 from grantpath.engine.facts.set.memory_paths import MemoryPaths, existing_below, route
 from grantpath.engine.policy.policy import Policy
-from grantpath.graph.language.reference import Reference
+from grantpath.graph.language.reference import Reference, length_of
 
 
 class MemoryViews:
@@ -142,12 +142,13 @@ class MemoryViews:
     def _children(self, entity: Reference, hidden: Sequence[str], beside: Sequence[str]) -> Iterator[tuple[str, int]]:
         """By type, in order: the number of entities directly below an entity, and of those of the types `beside`."""
         for type_ in sorted(self._policy.names.types):
-            chain = self._policy.names.chain(type_)
-            if len(chain) > 1 and chain[1] == entity.type and (self._policy.is_securable(type_) or type_ in beside):
-                yield (
-                    type_,
-                    sum(ref not in hidden for ref in existing_below(self._version, self._policy, type_, entity)),
-                )
+            parents = self._policy.names.parents[type_]
+            if entity.type in parents and (self._policy.is_securable(type_) or type_ in beside):
+                below: Iterable[str] = existing_below(self._version, self._policy, type_, entity)
+                if self._policy.names.varies(type_):
+                    length = 1 if entity == self._root else len(entity.segments) + 1
+                    below = (ref for ref in below if length_of(ref) == length)
+                yield type_, sum(ref not in hidden for ref in below)
 
     def _is_node(self, entity: Reference) -> bool:
         return self._below.is_node(entity)

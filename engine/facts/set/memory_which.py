@@ -20,7 +20,7 @@ from grantpath.engine.facts.set.fact_version import FactVersion, has_any
 from grantpath.engine.facts.set.memory_check import acting, granted, ungranted
 from grantpath.engine.policy.facts import Fact, FactKind, place_type
 from grantpath.engine.policy.policy import Policy
-from grantpath.graph.language.reference import Reference, type_of
+from grantpath.graph.language.reference import Reference, length_of, type_of
 
 WINDOW, GROWTH = 1_000, 16  # the least size of the first window; the factor by which each following one is larger
 NOBODY = -1  # the number of a subject that is not known
@@ -36,14 +36,22 @@ def compiled(question: ResolvedQuestion) -> tuple[dict[Fact, int], CompiledCondi
 class MemoryWhich:
     """The objects of a type as positions, and the intervals on which the facts of principals hold."""
 
-    def __init__(self, version: FactVersion, policy: Policy, root: Reference, question: ResolvedQuestion) -> None:
+    def __init__(
+        self,
+        version: FactVersion,
+        policy: Policy,
+        root: Reference,
+        question: ResolvedQuestion,
+        refs: list[str],
+    ) -> None:
+        """`refs`: the existing objects of the type; all have the number of segments that the question is about."""
         self._version, self._policy, self._root, self._question = version, policy, root, question
-        self._type = question.requirement.type
-        self._refs = version.listed.get(self._type, [])
+        self._type, self._up = question.requirement.type, question.requirement.up
+        self._refs = refs
         assert question.subject is not None, "`which` has a subject"
         self._subject = version.numbers.find(question.subject.text, NOBODY)
         self._codes, self._condition = compiled(question)
-        self._chain = frozenset(policy.names.chain(self._type)) - {root.type}
+        self._chain = frozenset(self._up) - {root.type}
         plan = question.requirement.plan
         self._keys = {
             place: {name: self._codes[fact] for name, (fact, _) in stored.items() if fact in self._codes}
@@ -98,26 +106,33 @@ class MemoryWhich:
         """The rows of grants on the objects of a window, and of their owners."""
         refs, window = self._version.numbers.refs, self._refs[window_begin:window_end]
         least, most = window[0], window[-1]  # all references in byte order between these two have the same type
-        for number, (principals, places) in enumerate(self._acting if self._type in self._keys else ()):
+        for number, (principals, places) in enumerate(self._acting if self._up[0] in self._keys else ()):
             for place in places:
                 if least <= refs[place] <= most:
                     at = bisect_left(window, refs[place])
                     if window[at] == refs[place]:
                         begin = window_begin + at
-                        yield from ((number, key, begin, begin + 1) for key in self._had(place, self._type, principals))
+                        yield from (
+                            (number, key, begin, begin + 1) for key in self._had(place, self._up[0], principals)
+                        )
 
     def _above(self, principals: AbstractSet[int], places: Iterable[int]) -> Iterator[tuple[int, int, int]]:
         """The grants on the places above the objects, and their owners: key and half-open range."""
         refs = self._version.numbers.refs
         for place in places:
-            type_ = type_of(refs[place])
-            if type_ in self._keys and type_ != self._type and (keys := self._had(place, type_, principals)):
+            at = self._place_of(refs[place])
+            if at in self._keys and at != self._up[0] and (keys := self._had(place, at, principals)):
                 begin, end = self._within(refs[place])
                 yield from ((key, begin, end) for key in keys)
 
-    def _had(self, place: int, type_: str, principals: AbstractSet[int]) -> list[int]:
+    def _place_of(self, ref: str) -> str:
+        """The name of the place at which an entity is."""
+        type_ = type_of(ref)
+        return self._policy.names.place(type_, length_of(ref)) if type_ in self._policy.names.repeated else type_
+
+    def _had(self, place: int, at: str, principals: AbstractSet[int]) -> list[int]:
         """The keys of the facts that the principals have on a place."""
-        keys = self._keys[type_]
+        keys = self._keys[at]
         return [
             keys[name]
             for name, by in (self._version.grants.get(place) or {}).items()
@@ -148,13 +163,15 @@ class MemoryWhich:
             if fact.place in self._chain:
                 yield fact, place
         for fact in plan.every:
-            for place in self._version.listed.get(fact.place, ()) if fact.place in self._chain else ():
-                if descendants.on_every(fact, self._policy.reference(place, self._root), principals):
+            for place in self._version.listed.get(place_type(fact.place), ()) if fact.place in self._chain else ():
+                if self._place_of(place) == fact.place and descendants.on_every(
+                    fact, self._policy.reference(place, self._root), principals
+                ):
                     yield fact, place
 
     def _property(self, fact: Fact, principals: AbstractSet[int]) -> Iterable[tuple[int, int]]:
         """The ranges of a property of the places above the objects, or of the objects themselves."""
-        refs, type_ = self._version.numbers.refs, place_type(fact.place)
+        refs = self._version.numbers.refs
         match fact.kind:
             case FactKind.EXISTS:
                 return [(0, len(self._refs))]
@@ -164,11 +181,11 @@ class MemoryWhich:
                 chosen = [refs[self._subject]]
             case _:
                 chosen = [refs[each] for each in principals]
-        return [self._within(ref) for ref in chosen if type_of(ref) == type_]
+        return [self._within(ref) for ref in chosen if self._place_of(ref) == fact.place]
 
     def _within(self, ref: str) -> tuple[int, int]:
         """The half-open range of the objects inside a place, or the object itself."""
-        if type_of(ref) == self._type:
+        if self._place_of(ref) == self._up[0]:
             at = bisect_left(self._refs, ref)
             return at, at + (self._refs[at : at + 1] == [ref])
         return range_below(self._refs, self._type, self._policy.reference(ref, self._root), self._policy)

@@ -8,7 +8,7 @@ from grantpath.engine.answers.request import Places
 from grantpath.engine.facts.set.fact_version import FactVersion, Grants, has_any, members
 from grantpath.engine.policy.fact_plan import Wanted
 from grantpath.engine.policy.facts import Fact
-from grantpath.engine.policy.policy import Policy, Requirement
+from grantpath.engine.policy.policy import Requirement
 
 MOST_KEPT = 4_096  # for each condition, the grants of at most this many places and parents are kept
 NOTHING: Wanted = {}
@@ -76,14 +76,14 @@ class ConditionGrants:
     places have thousands of grants. Kept grants are used only while the version has these very Python objects.
     """
 
-    def __init__(self, requirement: Requirement, policy: Policy) -> None:
+    def __init__(self, requirement: Requirement) -> None:
         stored, named = requirement.plan.stored, requirement.plan.named
-        self._type = requirement.type
-        self._wanted = stored.get(self._type, NOTHING)
-        self._others = [(place, named.get(place), stored[place]) for place in stored if place != self._type]
-        chain = policy.names.chain(self._type)
-        above = {*chain[1:], *named}
-        self._parent = chain[1] if len(chain) > 1 and all(place in above for place, _, _ in self._others) else None
+        self._own = requirement.up[0]
+        self._wanted = stored.get(self._own, NOTHING)
+        self._others = [(place, named.get(place), stored[place]) for place in stored if place != self._own]
+        up = requirement.up
+        above = {*up[1:], *named}
+        self._parent = up[1] if len(up) > 1 and all(place in above for place, _, _ in self._others) else None
         self._bits: dict[tuple[str, int], PlaceBits] = {}
         # the grants of a version; and by parent, what is kept of them for the places other than the object
         self._above: tuple[object, dict[str, list[PlaceBits]]] = (None, {})
@@ -92,7 +92,7 @@ class ConditionGrants:
         """What is granted on the places of a question."""
         grants = None
         if self._wanted:
-            grants = version.grants.get(version.numbers.find(places[self._type].text, -1))
+            grants = version.grants.get(version.numbers.find(places[self._own].text, -1))
         if self._parent is None:
             return PlacesGranted(self._wanted, grants, self._on_others(version, places))
         of, above = self._above

@@ -1,14 +1,14 @@
 """Answers single questions, from numbered entities or (`ask`) from a snapshot."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal, Protocol
 
 import numpy as np
 
 from grantpath.engine.answers.request import ResolvedQuestion, only_within, resolve
-from grantpath.engine.facts.kernel.fact_table import FactTable, Prepared, TargetedQuestion
+from grantpath.engine.facts.kernel.fact_table import FactTable, Prepared, TargetedQuestion, targeted_at
 from grantpath.engine.facts.kernel.folding import fold
 from grantpath.engine.facts.kernel.intervals import ActingPrincipals, Ints
 from grantpath.engine.facts.kernel.principals import Closure, Roles, as_role
@@ -101,7 +101,7 @@ class QuestionBinder:
         """The clauses on the object, or on all objects of a type; for a missing object, on its nearest ancestor."""
         clauses, object_ = question.requirement.clauses, question.object
         if absent:
-            clauses = _without(clauses, [at for at in question.places if at.startswith(_prefixes(absent))])
+            clauses = self._without_absent(clauses, question, absent)
         if object_ is None:
             type_ = question.requirement.type
             chosen = self._numbering.of_type(type_) & self._numbering.exists & self._shown
@@ -109,16 +109,24 @@ class QuestionBinder:
             if question.within:
                 refs = [self._numbering.refs[at] for at in targets.tolist()]
                 targets = targets[np.isin(refs, only_within(self._policy, self._root, question, refs))]
-            return TargetedQuestion(clauses, type_, targets, seconds)
+            asked = targeted_at(self._numbering, question.requirement, targets, seconds)
+            if not absent:
+                return asked
+            by_length = {each: self._without_absent(some, question, absent) for each, some in asked.by_length.items()}
+            return replace(asked, clauses=clauses, by_length=by_length)
         if not question.requirement.may_be_missing or object_.text in self._policy.hidden:
             self._position(object_)
         missing: list[str] = []
-        for type_, ref in self._policy.chain(object_, self._root):
+        for place, ref in self._policy.chain(object_, self._root):
             at = self._find(ref.text)
             if at is not None:
-                return TargetedQuestion(_without(clauses, missing), type_, np.array([at]), seconds)
-            missing.append(type_)
+                return TargetedQuestion(_without(clauses, missing), ref.type, np.array([at]), seconds)
+            missing.append(place)
         raise Inconsistent(f"{self._root} does not exist in the snapshot; mirror it again")
+
+    @staticmethod
+    def _without_absent(clauses: Clauses, question: ResolvedQuestion, absent: list[str]) -> Clauses:
+        return _without(clauses, [at for at in question.places if at.startswith(_prefixes(absent))])
 
     def _listed(self, question: ResolvedQuestion) -> Ints:
         codes = [self._numbering.types.index(name) for name in question.listed]
