@@ -262,17 +262,15 @@ class Policy:
             self._questions[key] = known
         return known
 
-    def lengths(self, object_: Reference | int | None, second_objects: Mapping[str, Reference]) -> Lengths:
-        """The numbers of segments on which the condition of a question depends. `object_`: the object, or its number of
-        segments."""
+    def lengths(self, object_: Reference | None, second_objects: Mapping[str, Reference]) -> Lengths:
+        """The numbers of segments on which the condition of a question depends. `object_` is None for `which`."""
         if not self.names.vary:
             return ONE_LENGTH
         seconds = (
             (key, len(ref.segments)) for key, ref in sorted(second_objects.items()) if self.names.varies(ref.type)
         )
-        if isinstance(object_, Reference):
-            object_ = len(object_.segments) if self.names.varies(object_.type) else None
-        return Lengths(object_, tuple(seconds))
+        varies = object_ is not None and self.names.varies(object_.type)
+        return Lengths(len(object_.segments) if object_ and varies else None, tuple(seconds))
 
     def _ask_privilege(self, name: str, type_: str, with_: frozenset[str], lengths: Lengths) -> Requirement:
         entry = self.names.privilege(name)
@@ -287,7 +285,7 @@ class Policy:
             )
         try:
             clauses = self._expander.privilege(name, type_, lengths)
-        except TooManyClauses:  # `validate` does not try every number of segments
+        except (TooManyClauses, RecursionError):  # `validate` does not try every number of segments
             raise _too_large(name, type_, with_) from None
         return self._requirement(name, type_, with_, lengths, clauses, self.active_roles, {})
 
@@ -296,7 +294,8 @@ class Policy:
         self._check_with(name, entry, with_)
         try:
             clauses = self._expander.operation(name, type_, with_, lengths)
-        except TooManyClauses:  # `validate` tries only two sets: the required second objects, and all second objects
+        except (TooManyClauses, RecursionError):
+            # `validate` tries few numbers of segments, and two sets of second objects: the required ones, and all
             raise _too_large(name, type_, with_) from None
         one_role = self.active_roles and not entry.all_roles
         return self._requirement(name, type_, with_, lengths, clauses, one_role, entry.with_)
@@ -381,7 +380,7 @@ class Policy:
                 self._changes.clear()
             try:
                 known = self._expander.change(*key)
-            except TooManyClauses:  # as in `_ask_operation`
+            except (TooManyClauses, RecursionError):  # as in `_ask_operation`
                 raise _too_large(kind, type_, with_) from None
             except PolicyProblem as problem:
                 raise _stored(problem) from None

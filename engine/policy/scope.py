@@ -10,7 +10,7 @@ from grantpath.engine.policy.index import PolicyIndex, PolicyProblem, YamlPath
 from grantpath.graph.language.near_names import nearest
 from grantpath.graph.messages import indefinite
 
-MAX_NESTED = 140  # a type in itself 64 times, each time by a definition and `can()`
+MAX_NESTED = 60
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,8 @@ class Scope:
 
     def enter(self, what: str, **changes: Any) -> "Scope":
         """The scope inside a named condition. Raises PolicyProblem for a cycle."""
-        if len(self.path) >= MAX_NESTED:
+        # a type in itself repeats the same conditions, each time with another number of segments after the @
+        if len({each.partition("@")[0] for each in self.path}) >= MAX_NESTED:
             raise PolicyProblem(self.key, f"conditions are nested {MAX_NESTED} deep; write some of them out")
         if what in self.path:
             raise PolicyProblem(self.key, f"{' asks '.join([*self.path, what])}, which is a cycle; break it")
