@@ -187,10 +187,6 @@ class PolicyIndex:
             [length] = ways
         return ways[length]
 
-    def chain(self, type_: str) -> tuple[str, ...]:
-        """As `types_up`, for a type whose references have one length."""
-        return self.types_up(type_)
-
     def place(self, type_: str, length: int) -> str:
         """The name of a place of conditions: its type; of several of one type, each also has its number of segments."""
         return f"{type_}@{length}" if type_ in self.repeated else type_

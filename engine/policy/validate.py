@@ -298,7 +298,7 @@ def check_conditions(expander: "Expander") -> None:
     _parse_all(expander)
     for name in names.privileges:
         for type_ in names.effective(name):
-            for lengths in names.examples(type_, {}):
+            for lengths in names.examples(type_):
                 _guarded(("privileges", name), expander.privilege, name, type_, lengths)
     for types, entries in file.operations.items():
         for written, rule in entries.items():

@@ -199,7 +199,7 @@ def test_kernel_agrees_with_reading_each_fact(seed: int, monkeypatch: pytest.Mon
     for type_ in TYPES:
         second = world.rng.choice(list(world.at))
         bound = {f"with.k.{name}": ref for name, ref in world.chain(second).items() if name != "metalake"}
-        places = [*world.policy.names.chain(type_), *bound]
+        places = [*world.policy.names.types_up(type_), *bound]
         targets = np.flatnonzero(numbering.of_type(type_) & (world.rng.random() < 0.5 or numbering.exists))
         asks = [TargetedQuestion(world.clauses(places), type_, targets, {"k": world.at[second]}) for _ in range(3)]
         prepared = Prepared(fact_table, asks)

@@ -55,7 +55,7 @@ class FactBits:
 
     def depth(self, type_: str) -> int:
         """The index of a place of this type in a chain."""
-        return len(self._policy.names.chain(type_))
+        return len(self._policy.names.types_up(type_))
 
     def names(self, type_: str) -> Sequence[AskedName]:
         """The names on a type, in the order of the bits that `allowed` returns."""
