@@ -9,7 +9,6 @@ from typing import Literal, cast
 from grantpath import cypher
 
 Kind = Literal["STRING", "INTEGER", "BOOLEAN", "ZONED DATETIME", "LIST OF STRING", "PATH", "LIST OF PATH"]
-FOLDER = "questions"
 ROOT = "root"  # the parameter that each question has
 # The groups of questions, in the order in which people read them.
 GROUPS: Mapping[str, tuple[str, ...]] = {

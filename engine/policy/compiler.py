@@ -417,7 +417,10 @@ class Expander:
         ordered = sorted(sources)  # a stored policy has its privileges in another order than its file
         at = self._at(typed)
         if tree.name == "every":
-            return atom([Fact(FactKind.EVERY_BELOW, at, tuple(ordered), tuple(types))])
+            every = atom([Fact(FactKind.EVERY_BELOW, at, tuple(ordered), tuple(types))])
+            # nothing is below a place that does not exist, and it is not known what will be there
+            may_be_missing = self.file.grants.on_missing or typed.prefix.startswith("with.")
+            return both([every, atom([Fact(FactKind.EXISTS, at)])]) if may_be_missing else every
         return atom(
             Fact(FactKind.ALLOW_BELOW, at, (source,), (type_,))
             for source in ordered

@@ -2,10 +2,11 @@
 
 import pytest
 
+from grantpath import cypher
 from grantpath.graph.language.statement import Check
 
 from ..conftest import Closing, Tenants
-from ..support.by_name import by_name
+from ..support.by_name import by_name, object_words
 from ..support.random_proposals import Proposals
 from ..support.sizes import size
 from ..support.twin import POLICIES, Twin
@@ -75,3 +76,14 @@ def test_check_by_name_agrees_with_python_on_a_user_written_policy(module_tenant
                 assert by_name(graph, "check_by_name", user, name, on)["allowed"] is python, (user, name, on)
                 answers.add(python)
     assert answers == {True, False}
+
+
+def test_queries_by_name_refuse_questions_about_types_in_themselves(module_tenant: Tenants) -> None:
+    graph = module_tenant("lakehouse_nested", ["add catalog:c", "add schema:c.s", "add table:c.s.t", "add user:bob"])
+    why = "load_table depends on the number of segments of a name; ask with `grantpath`"
+    for query in ("check_by_name", "explain_by_name", "remedy_by_name"):
+        assert by_name(graph, query, "user:bob", "load_table", "table:c.s.t")["reason"] == why
+    on, type_ = object_words(graph, "table:c.s.t"), object_words(graph, "table")
+    for query, words in (("who_by_name", {"object": on}), ("which_by_name", {"subject": "user:bob", "type": type_})):
+        [row] = cypher.load(query).run(graph.store.read, operation="load_table", **words)
+        assert (row["answer"], row["reason"]) == (None, why)

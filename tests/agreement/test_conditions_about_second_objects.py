@@ -6,6 +6,9 @@ import pytest
 
 from grantpath import cypher
 from grantpath.engine import Authorizer
+from grantpath.engine.facts.snapshot.snapshot_questions import ask
+from grantpath.graph.client.connection import Connection
+from grantpath.spark_sync.mirroring.mirror import mirror
 
 from ..conftest import Tenants
 from ..support.by_name import by_name, object_words
@@ -28,6 +31,7 @@ operations:
     move_to_all_read: {if: "every(READ in file below with.to)", with: {to: folder}}
     move_to_some_read: {if: "some(READ in file below with.to)", with: {to: folder}}
     move_to_read: {if: "READ(with.to)", with: {to: folder}}
+    move_to_new: {if: "every(READ in file below with.to)", with: {to: {type: folder, new: true}}}
     claim: {if: "self(with.who)", with: {who: user}}
     share: {if: "holds(with.team) and exists(with.team)", with: {team: group}}
     hand_over: {if: "self(with.who) and every(READ in file below with.to)", with: {who: user, to: folder}}
@@ -79,3 +83,17 @@ def test_queries_by_name_decide_in_the_same_way(auth: Authorizer) -> None:
             [row] = cypher.load("which_by_name").run(auth.store.read, **words)
             assert row["answer"] == yes, (name, with_, user, row["reason"])
             assert [ref for ref in FILES if by_name(auth, "check_by_name", user, name, ref, with_)["allowed"]] == yes
+
+
+def test_nothing_is_granted_on_everything_below_a_place_that_does_not_exist(
+    auth: Authorizer, server: Connection, tmp_path: Path
+) -> None:
+    name, file, snapshot = "move_to_new", "file:f.a", tmp_path / "snapshot"
+    mirror(server, auth.tenant, snapshot, lambda _: None)
+    for to, allowed in (("folder:empty", USERS), ("folder:later", [])):
+        with_ = {"to": to}
+        for asking, as_of in ((auth, None), (with_replica(auth), None), (auth, auth.past(auth.revision_now()))):
+            assert [each for each in USERS if asking.check(each, name, file, with_=with_, as_of=as_of)] == allowed
+            assert [*asking.who(name, file, with_=with_, as_of=as_of)] == allowed
+        assert ask(snapshot, f"who can {name} on {file} with to={to}").answer == allowed
+        assert [each for each in USERS if by_name(auth, "check_by_name", each, name, file, with_)["allowed"]] == allowed

@@ -289,7 +289,7 @@ class Language:
         if word == "some":
             return any(type_of(on) in chosen and top in self.upward(on)[1:] for on in held)
         inside = [ref for ref in self.world.existing if type_of(ref) in chosen and top in self.upward(ref)[1:]]
-        return all(ref in held for ref in inside)
+        return top in self.world.existing and all(ref in held for ref in inside)
 
     def _can(self, inside: list[str], case: Case) -> bool:
         name, *words = " ".join(inside).split(" , ")

@@ -38,6 +38,10 @@ def question(
     """
     form = wanted(session.json, format_)
     if name is None:
+        if form not in (None, ListFormat.json):
+            raise InvalidInput(
+                f"--format {form.value} is for the answer to a question; name one, or list the questions with --json"
+            )
         _list_questions(session)
         return
     from grantpath.engine.inspection.catalogue_answer import need_known, need_question
