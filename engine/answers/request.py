@@ -13,11 +13,12 @@ from grantpath.engine.policy.fact_plan import FactPlan
 from grantpath.engine.policy.facts import Fact
 from grantpath.engine.policy.policy import Policy, Requirement
 from grantpath.graph.errors import Inconsistent, Invalid, InvalidInput, Unknown
-from grantpath.graph.language.reference import Reference
+from grantpath.graph.language.reference import Reference, type_of
 from grantpath.graph.language.statement import Check, Which, Who, check_of
 from grantpath.graph.messages import indefinite, short
 
 Places = Mapping[str, Reference]  # place name in facts: entity
+ANY = "any"  # the type in a `which` question about all types; a type of the policy with this name comes first
 AnyCheck = Check | tuple[str, str, str]
 _STATE = {"__pydantic_fields_set__": {*Decision.model_fields}, "__pydantic_extra__": None}  # pydantic's own fields
 Words = TypeVar("Words", bound=Check | Who | Which)
@@ -110,6 +111,15 @@ def resolve(policy: Policy, root: Reference, words: Check | Who | Which) -> Reso
         within,
         listed,
     )
+
+
+def resolve_each(policy: Policy, root: Reference, words: Check | Who | Which) -> list[ResolvedQuestion]:
+    """The questions that the words stand for: one, or with the type `any` one for each type on which the name can be
+    asked. Raises as `resolve`."""
+    if not isinstance(words, Which) or words.type != ANY or ANY in policy.names.types:
+        return [resolve(policy, root, words)]
+    types = policy.types_with(words.name)
+    return [resolve(policy, root, words.model_copy(update={"type": type_})) for type_ in types]
 
 
 def of_length(question: ResolvedQuestion, length: int) -> ResolvedQuestion:
@@ -214,11 +224,16 @@ def _within(
     return frozenset(within)
 
 
-def only_within(policy: Policy, root: Reference, question: ResolvedQuestion, refs: Iterable[str]) -> list[str]:
+def only_within(
+    policy: Policy, root: Reference, questions: Iterable[ResolvedQuestion], refs: Iterable[str]
+) -> list[str]:
     """Those of the objects that `which` can have in its answer."""
-    if not question.within:
+    within = {question.requirement.type: question.within for question in questions}
+    if not any(within.values()):
         return [*refs]
-    return [ref for ref in refs if question.within <= {at for _, at in policy.chain(policy.reference(ref, root), root)}]
+    return [
+        ref for ref in refs if within[type_of(ref)] <= {at for _, at in policy.chain(policy.reference(ref, root), root)}
+    ]
 
 
 # ---- a question to parameters ---------------------------------------------------------------------------------------

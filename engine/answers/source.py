@@ -28,8 +28,9 @@ class Source(Protocol):
     def answers(self, questions: Sequence[ResolvedQuestion], at_least: int | None) -> Checked | None:
         """The answers to checks; None if another source must answer."""
 
-    def listing(self, question: ResolvedQuestion, at_least: int | None) -> AskPage | None:
-        """The answer to `who` or `which`; None if another source must answer."""
+    def listing(self, questions: Sequence[ResolvedQuestion], at_least: int | None) -> AskPage | None:
+        """The answer to `who` or `which`; None if another source must answer. Of several `which` questions about
+        different types, all answers together, in byte order."""
 
 
 @dataclass(frozen=True)
@@ -46,27 +47,39 @@ class GraphSource:
         """The answers of check.cypher."""
         return request.answers(self.ask, questions, at_least)
 
-    def listing(self, question: ResolvedQuestion, at_least: int | None) -> AskPage:
+    def listing(self, questions: Sequence[ResolvedQuestion], at_least: int | None) -> AskPage:
         """The pages of who.cypher, which.cypher or which_below.cypher."""
-        if question.object is None and question.requirement.of_length is not None:
-            return partial(self._of_each_length, question, at_least)
+        [question, *others] = questions
+        if others or (question.object is None and question.requirement.of_length is not None):
+            return partial(self._merged, questions, at_least)
         query, parameters = list_query(self.policy, self.root, question)
         return partial(self.ask, query, at_least=at_least, **parameters)
 
-    def _of_each_length(self, question: ResolvedQuestion, at_least: int | None, after: str, limit: int) -> Row:
-        """A page of `which` about a type whose objects have different numbers of segments: the condition depends on
-        it, so objects of each number are asked about apart."""
+    def _merged(self, questions: Sequence[ResolvedQuestion], at_least: int | None, after: str, limit: int) -> Row:
+        """A page of the answers to several `which` queries, all of one revision."""
 
         def read(ask: Callable[..., Row]) -> Row:
-            lengths = ask("lengths", type=question.requirement.type, at_least=at_least)["lengths"]
-            asked = (list_query(self.policy, self.root, of_length(question, length), length) for length in lengths)
-            pages = [ask(query, at_least=at_least, after=after, limit=limit, **given) for query, given in asked]
-            if not pages:
-                query, given = list_query(self.policy, self.root, question)
-                return ask(query, at_least=at_least, after=after, limit=limit, **given)
-            return {**pages[0], "answer": sorted(ref for page in pages for ref in page["answer"])[:limit]}
+            pages = [
+                ask(query, at_least=at_least, after=after, limit=limit, **parameters)
+                for question in questions
+                for query, parameters in self._queries(question, at_least, ask)
+            ]
+            known = [ref for page in pages for ref in page["known"]]
+            answer = sorted(ref for page in pages for ref in page["answer"])[:limit]
+            return {**pages[0], "known": known, "answer": answer}
 
         return self.at_one_revision(read)
+
+    def _queries(
+        self, question: ResolvedQuestion, at_least: int | None, ask: Callable[..., Row]
+    ) -> list[tuple[str, dict[str, Any]]]:
+        """The queries that answer a `which` question, with their parameters: several if the objects of its type have
+        different numbers of segments, because the condition depends on it."""
+        if question.requirement.of_length is None:
+            return [list_query(self.policy, self.root, question)]
+        lengths = ask("lengths", type=question.requirement.type, at_least=at_least)["lengths"]
+        found = [list_query(self.policy, self.root, of_length(question, length), length) for length in lengths]
+        return found or [list_query(self.policy, self.root, question)]
 
 
 def first(sources: Iterable[Source], ask: Callable[[Source], Found | None]) -> Found:

@@ -331,7 +331,10 @@ class Authorizer(OpenTenant):
         at_least: int | None = None,
         as_of: "AsOf | None" = None,
     ) -> Listing:
-        """The existing objects of `type` on which `subject` can use `name`, in pages as in `who`."""
+        """The existing objects of `type` on which `subject` can use `name`, in pages as in `who`.
+
+        The type `any` lists the objects of all types on which the name can be asked, all of one revision.
+        """
         with telemetry.span("which", self.tenant, name, subject=subject) as span:
             words = request.as_words(Which, with_, type=type, subject=subject, name=name, as_role=as_role)
             return self._listing(span, words, Page(limit, after, at, at_least), as_of)
@@ -785,14 +788,17 @@ class Authorizer(OpenTenant):
         """The list. Its first page is read now, so that the call itself raises the errors."""
         past = None if as_of is None else self._past(as_of, page.least)
         policy = (past or self).policy
-        question = request.resolve(policy, self.root, words)
-        words = request.canonical(words, question)
-        page = page.parsed(policy, self.root, question.listed if isinstance(words, Who) else [words.type])
-        ask = first(self._sources(past), lambda source: source.listing(question, page.at_least))
-        chosen = partial(request.only_within, policy, self.root, question) if question.within else None
+        questions = request.resolve_each(policy, self.root, words)
+        words = request.canonical(words, questions[0])
+        types = questions[0].listed if isinstance(words, Who) else [each.requirement.type for each in questions]
+        page = page.parsed(policy, self.root, types)
+        ask = first(self._sources(past), lambda source: source.listing(questions, page.at_least))
+        within = any(each.within for each in questions)
+        chosen = partial(request.only_within, policy, self.root, questions) if within else None
         listing = Listing(self.tenant, words, ask, policy, page, chosen)
         span.set(revision=listing.revision)
-        (past or self).need_existing(question.needed, listing.first["known"])
+        for each in questions:
+            (past or self).need_existing(each.needed, listing.first["known"])
         return listing
 
     def _about(

@@ -5,7 +5,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any, TypeVar
 
-from grantpath.engine.answers.request import ResolvedQuestion, decision, only_within, resolve
+from grantpath.engine.answers.request import ResolvedQuestion, decision, only_within, resolve, resolve_each
 from grantpath.engine.answers.source import Checked
 from grantpath.engine.facts.set.fact_version import FactVersion
 from grantpath.engine.facts.set.memory_check import answers
@@ -49,9 +49,9 @@ class PastRoot:
         """The answers to checks in order, and a row with their revision. `at_least` has no effect in the past."""
         return answers(self._version, self.policy, self.root, questions), {"revision": self.revision}
 
-    def listing(self, question: ResolvedQuestion, at_least: int | None = None) -> MemoryList:
+    def listing(self, questions: Sequence[ResolvedQuestion], at_least: int | None = None) -> MemoryList:
         """The answer to `who` or `which`. `at_least` has no effect in the past."""
-        return listed(self._version, self.policy, self.root, question)
+        return listed(self._version, self.policy, self.root, questions)
 
     def answer(self, question: str) -> SnapshotAnswer:
         """The answer to `who can ...`, `which ... can ...`, or a check line, like `snapshot_questions.ask`.
@@ -59,11 +59,11 @@ class PastRoot:
         Raises Unknown, InvalidReference, Invalid.
         """
         if question.split()[:1] in (["who"], ["which"]):
-            words = parse_question(question)
-            asked = resolve(self.policy, self.root, words)
-            found = self.listing(asked)
-            self.need_existing(asked.needed, found.known)
-            refs = only_within(self.policy, self.root, asked, found.refs)
+            questions = resolve_each(self.policy, self.root, parse_question(question))
+            found = self.listing(questions)
+            for each in questions:
+                self.need_existing(each.needed, found.known)
+            refs = only_within(self.policy, self.root, questions, found.refs)
             return SnapshotAnswer([ref for ref in refs if ref not in self.policy.hidden], self.revision)
         check, expected = parse_check(question)
         asked = resolve(self.policy, self.root, check)

@@ -353,6 +353,17 @@ class Policy:
         ]
         return privileges + [name for (name, on) in self.names.operations if on == type_]
 
+    def types_with(self, name: str) -> list[str]:
+        """The types on which a privilege or an operation can be asked, in the policy's order. Raises UnknownName if
+        there is none."""
+        operation = self.file.aliases.get(name, name)
+        known = self.names.operation_types.get(operation, ())
+        if name in self.names.privileges:
+            known = self.names.effective(self.names.canonical(name))
+        if not known:
+            self.names.operation(name, self.names.root)  # raises UnknownName, with the names that are similar
+        return [type_ for type_ in self.names.types if type_ in known]
+
     def operator(self, text: str, root: Reference) -> str:
         """The reference of an operator: a user or a service principal. Raises InvalidReference, Unknown, Invalid."""
         ref = self.reference(text, root)

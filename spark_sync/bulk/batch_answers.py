@@ -48,12 +48,13 @@ def answer_many(
     """
     numbered = {state.id: _NumberedState(state) for state in states}
     answers: list[BulkAnswer] = [False] * len(questions)
+    listed: dict[int, list[str]] = {}  # by question: a question about all types has several answers
     for at, question in enumerate(questions):
         if question.state not in numbered:
             raise InvalidInput(f"question {at} is about the unknown state {question.state!r}; pass it in `states`")
         one = numbered[question.state]
         try:
-            one.asked.append((at, one.binder.bind(question.asked)))
+            one.asked += [(at, bound) for bound in one.binder.bind(question.asked)]
         except GrantpathError as error:
             answers[at] = error
     busy = [one for one in numbered.values() if one.asked]
@@ -64,7 +65,10 @@ def answer_many(
         for one, found in zip(busy, jobs.map(_answer_all).collect(), strict=True):
             for (at, bound), positions in zip(one.asked, found, strict=True):
                 refs = [one.numbering.refs[each] for each in positions]
-                answers[at] = bool(refs) if bound.kind == "check" else sorted(refs)
+                if bound.kind == "check":
+                    answers[at] = bool(refs)
+                else:
+                    answers[at] = listed[at] = sorted([*listed.get(at, ()), *refs])
     return answers
 
 

@@ -100,10 +100,15 @@ class Oracle(Changes):
         with_: dict[str, str] | None = None,
         as_role: str | None = None,
     ) -> set[str]:
-        """Every existing object of that type for which the check says yes."""
+        """Every existing object of that type (`any`: of each type with this question) for which the check says yes."""
+        asked = {
+            each for each in self.types if (name, set(with_ or {})) in [(n, set(k)) for n, k in self.askable[each]]
+        }
+        if type_ == "any" and asked:
+            return set[str]().union(*(self.which(each, subject, name, with_, as_role) for each in asked))
         if type_ not in self.types:
             raise OracleError(f"{self.policy} has no type {type_}")
-        if (name, set(with_ or {})) not in [(n, set(keys)) for n, keys in self.askable[type_]]:
+        if type_ not in asked:
             raise OracleError(f"{name} is not asked on a {type_}, or not with these second objects")
         row = self.operations.get(self.aliases.get(name, name))
         places = (

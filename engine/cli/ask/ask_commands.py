@@ -42,7 +42,7 @@ OneRef = Annotated[str | None, typer.Argument(metavar="REF", help="the object, e
 File = Annotated[
     str | None, typer.Option("--file", metavar="FILE", help="answer the checks in this file; - is standard input")
 ]
-Type = Annotated[str, typer.Argument(metavar="TYPE", help="a type of object, e.g. table")]
+Type = Annotated[str, typer.Argument(metavar="TYPE", help="a type of object, e.g. table; any: all types")]
 SubjectType = Annotated[
     str | None,
     typer.Option(
@@ -259,7 +259,7 @@ def which(
 ) -> None:
     """List the objects of TYPE on which SUBJECT can use NAME.
 
-    Prints one object per line, in byte order.
+    Prints one object per line, in byte order. With `any` as TYPE, the objects of all types on which NAME can be asked.
     """
     form = wanted(session.json, format_)
     with session.open() as authorizer:

@@ -296,7 +296,7 @@ class CopySource:
         version = self.copy.current(self.policy, at_least, early.compute if len(questions) <= FEW else None)
         return None if version is None else (early.at(version), {"revision": version.revision})
 
-    def listing(self, question: ResolvedQuestion, at_least: int | None) -> MemoryList | None:
+    def listing(self, questions: Sequence[ResolvedQuestion], at_least: int | None) -> MemoryList | None:
         """The answer to `who` or `which`."""
         version = self.copy.current(self.policy, at_least)
-        return None if version is None else listed(version, self.policy, self.root, question)
+        return None if version is None else listed(version, self.policy, self.root, questions)

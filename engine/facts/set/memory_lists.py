@@ -5,7 +5,7 @@ For `who`, the positions of the kernel are the users in byte order, and each fac
 
 import sys
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -46,37 +46,42 @@ class MemoryList:
         }
 
 
-def listed(version: FactVersion, policy: Policy, root: Reference, question: ResolvedQuestion) -> MemoryList:
-    """The answer to `who` or `which`."""
+def listed(version: FactVersion, policy: Policy, root: Reference, questions: Sequence[ResolvedQuestion]) -> MemoryList:
+    """The answer to `who` or `which`. Of several questions, all answers together."""
+    pages = [_pages(version, policy, root, question) for question in questions]
+    there = [ref for question in questions for ref in known(version, question)]
+    return MemoryList(pages[0] if len(pages) == 1 else partial(_merged, pages), there, version)
+
+
+def _merged(pages: Sequence[Callable[[str, int], list[str]]], after: str, limit: int) -> list[str]:
+    return sorted(ref for page in pages for ref in page(after, limit))[:limit]
+
+
+def _pages(
+    version: FactVersion, policy: Policy, root: Reference, question: ResolvedQuestion
+) -> Callable[[str, int], list[str]]:
+    """The function that returns the pages of one answer."""
     if question.object is None:
         refs = version.listed.get(question.requirement.type, [])
         if policy.names.varies(question.requirement.type):
-            page = _of_all_lengths(version, policy, root, question, refs)
-        else:
-            page = MemoryWhich(version, policy, root, question, refs).page
-    elif question.one_role:
-        page = partial(_page, _who_by_role(version, policy, root, question))
-    else:
-        page = partial(_page, _Actors(version, policy, root, question.listed).allowed(question))
-    return MemoryList(page, known(version, question), version)
+            return partial(_merged, _of_all_lengths(version, policy, root, question, refs))
+        return MemoryWhich(version, policy, root, question, refs).page
+    if question.one_role:
+        return partial(_page, _who_by_role(version, policy, root, question))
+    return partial(_page, _Actors(version, policy, root, question.listed).allowed(question))
 
 
 def _of_all_lengths(
     version: FactVersion, policy: Policy, root: Reference, question: ResolvedQuestion, refs: list[str]
-) -> Callable[[str, int], list[str]]:
+) -> list[Callable[[str, int], list[str]]]:
     """The pages of `which` for a type whose objects have different numbers of segments: each number is asked apart."""
     by_length: dict[int, list[str]] = {}
     for ref in refs:
         by_length.setdefault(length_of(ref), []).append(ref)
-    asked = [
-        MemoryWhich(version, policy, root, of_length(question, length), some)
+    return [
+        MemoryWhich(version, policy, root, of_length(question, length), some).page
         for length, some in sorted(by_length.items())
     ]
-
-    def page(after: str, limit: int) -> list[str]:
-        return sorted(ref for each in asked for ref in each.page(after, limit))[:limit]
-
-    return page
 
 
 def _page(refs: list[str], after: str, limit: int) -> list[str]:

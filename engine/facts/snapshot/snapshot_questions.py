@@ -7,7 +7,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from grantpath.engine.answers.request import ResolvedQuestion, only_within, resolve
+from grantpath.engine.answers.request import ResolvedQuestion, only_within, resolve_each
 from grantpath.engine.facts.kernel.fact_table import FactTable, Prepared, TargetedQuestion, targeted_at
 from grantpath.engine.facts.kernel.folding import fold
 from grantpath.engine.facts.kernel.intervals import ActingPrincipals, Ints
@@ -60,9 +60,12 @@ class QuestionBinder:
         self._shown = np.ones(len(numbering), np.bool_)
         self._shown[hidden] = False
 
-    def bind(self, words: Check | Who | Which) -> BoundQuestion:
-        """Resolves a question. Raises Unknown, InvalidReference, Invalid as the Authorizer does."""
-        question = resolve(self._policy, self._root, words)
+    def bind(self, words: Check | Who | Which) -> list[BoundQuestion]:
+        """Resolves a question; with the type `any` there is one for each type. Raises Unknown, InvalidReference,
+        Invalid as the Authorizer does."""
+        return [self._bound(words, question) for question in resolve_each(self._policy, self._root, words)]
+
+    def _bound(self, words: Check | Who | Which, question: ResolvedQuestion) -> BoundQuestion:
         seconds, absent = {}, []
         for key, ref in question.second_objects.items():
             if not question.requirement.with_[key].new:
@@ -108,7 +111,7 @@ class QuestionBinder:
             targets = np.flatnonzero(chosen)
             if question.within:
                 refs = [self._numbering.refs[at] for at in targets.tolist()]
-                targets = targets[np.isin(refs, only_within(self._policy, self._root, question, refs))]
+                targets = targets[np.isin(refs, only_within(self._policy, self._root, [question], refs))]
             asked = targeted_at(self._numbering, question.requirement, targets, seconds)
             if not absent:
                 return asked
@@ -227,8 +230,15 @@ def ask(
         words = parse_question(question)
     else:
         words, expected = parse_check(question)
-    bound = QuestionBinder(source.policy, source.root, source.numbering, source.refs.find).bind(words)
+    binder = QuestionBinder(source.policy, source.root, source.numbering, source.refs.find)
+    found = distinct(np.concatenate([_found(source, bound) for bound in binder.bind(words)]))
+    if isinstance(words, Check):
+        return SnapshotAnswer(bool(len(found)) == expected, source.meta.revision)
+    return SnapshotAnswer(sorted(source.refs.at(found)), source.meta.revision)
 
+
+def _found(source: SnapshotReader, bound: BoundQuestion) -> Ints:
+    """The positions of the answer to one question."""
     facts, own = source.fact_table, None
     if bound.kind != "who":  # a single subject needs only its own principals
         own = source.closure(bound.subjects)
@@ -240,7 +250,4 @@ def ask(
             return source.closure(None, principals)
         return own if subjects is bound.subjects else source.closure(subjects, principals)
 
-    found = evaluate(bound, facts, closure, lambda: source.roles)
-    if bound.kind == "check":
-        return SnapshotAnswer(bool(len(found)) == expected, source.meta.revision)
-    return SnapshotAnswer(sorted(source.refs.at(found)), source.meta.revision)
+    return evaluate(bound, facts, closure, lambda: source.roles)
