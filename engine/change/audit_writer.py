@@ -8,7 +8,7 @@ from typing import Any
 from grantpath import cypher
 from grantpath.engine.change.change_step import Actor, ChangeStep, actor_names
 from grantpath.engine.change.delta_records import as_properties
-from grantpath.engine.change.deltas import Delta
+from grantpath.engine.change.deltas import Delta, without_owner
 from grantpath.engine.change.log_chain import Tail
 from grantpath.engine.change.made import Change, MakeChange
 from grantpath.engine.change.precheck import PrecheckedWriting
@@ -68,6 +68,7 @@ def record(
             continue
         revision, question = writing.next_revision(), MakeChange.of(step.text, actor)
         kept_grants, kept_memberships = step.kept
+        delta = step.delta or Delta()
         changes.append(
             Change(
                 id=id_,
@@ -75,9 +76,9 @@ def record(
                 question=question,
                 kept_grants=kept_grants,
                 kept_memberships=kept_memberships,
+                without_owner=without_owner(delta) if step.change.kind == "drop" else [],
             )
         )
-        delta = step.delta or Delta()
         entries.append({"revision": changes[-1].revision, "id": id_, **_columns(step, actor), "delta": delta})
     if not entries:
         return changes

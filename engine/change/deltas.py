@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.guard.transaction import AskByName
 from grantpath.graph.language.reference import length_of, type_of
+from grantpath.graph.language.statement import parse_statement
 
 Scope = dict[str, Any]
 StoredFact = tuple[str, str, str, str]  # kind, privilege, subject, object; "" if the kind has no such part
@@ -103,6 +104,15 @@ def statement(fact: StoredFact) -> str:
         case "OWNS":
             return f"owner {subject} of {object_}"
     return f"{kind.lower()} {privilege} on {object_} to {subject}"
+
+
+def without_owner(delta: Delta) -> list[str] | None:
+    """The objects that lose their owner by a change and still exist, in byte order; None if the delta is bulk."""
+    if delta.bulk:
+        return None
+    owned = [parse_statement(text).object for text in delta.removed if text.startswith("owner ")]
+    gone = {*delta.removed}
+    return sorted(ref for ref in owned if f"add {ref}" not in gone)
 
 
 def scope(at: int, kind: str, object_: str, subject: str | None = None) -> Scope:

@@ -6,6 +6,8 @@ from grantpath.engine.answers.notebook import verdict_html
 from grantpath.engine.change.change_step import Actor, Kept, actor_names
 from grantpath.graph.frozen import Frozen
 
+MOST_NAMED = 5  # objects in a note
+
 
 class MakeChange(Frozen):
     """Make the change of `statement`, as the actor `by` (None: as a fact, without authorization)."""
@@ -29,7 +31,8 @@ class Change(Frozen):
     was pruned. A dry run sets `added` and `removed`: every fact that would be added or removed, as canonical
     statements, including the facts that a drop removes with its object and the facts that a creator gets. An `add` of
     a name that had grants or memberships before says how many as `kept_grants` and `kept_memberships`: they count from
-    now on, with what was meant when they were written. `note` says that as a text. Two changes
+    now on, with what was meant when they were written. `without_owner`: the objects that lose their owner by this
+    change, because it drops a subject; None if they are too many to be listed. `note` says both as a text. Two changes
     with the same question, id and revision are equal.
     """
 
@@ -42,12 +45,20 @@ class Change(Frozen):
     removed: list[str] = Field(default_factory=list, repr=False)
     kept_grants: int = Field(default=0, repr=False)
     kept_memberships: int = Field(default=0, repr=False)
+    without_owner: list[str] | None = Field(default_factory=list, repr=False)
 
     @property
     def note(self) -> str | None:
-        """What a name has already that this change creates; None if nothing."""
+        """What a name has already that this change creates, or the objects that it leaves without an owner; None if
+        neither."""
         kept = Kept(self.kept_grants, self.kept_memberships).text
-        return f"{self.question.statement}: this name has {kept}" if kept else None
+        if kept:
+            return f"{self.question.statement}: this name has {kept}"
+        if not self.without_owner:
+            return None
+        shown = ", ".join(self.without_owner[:MOST_NAMED])
+        more = f" and {len(self.without_owner) - MOST_NAMED:,} more" if len(self.without_owner) > MOST_NAMED else ""
+        return f"{self.question.statement}: no owner is left of {shown}{more}; name one with `owner SUBJECT of REF`"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Change) and self._key() == other._key()

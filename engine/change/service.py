@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from grantpath.engine.answers.batches import need_list, one_of
 from grantpath.engine.answers.request import active_role
+from grantpath.engine.change import hand_over
 from grantpath.engine.change.apply import BatchApplier
 from grantpath.engine.change.audit_writer import record, refuse
 from grantpath.engine.change.change_step import NOTHING_KEPT, Actor, ChangeStep
@@ -22,7 +23,7 @@ from grantpath.engine.tenants.opening import check_policy
 from grantpath.engine.tenants.registry import suggesting
 from grantpath.graph.errors import GrantpathError, Inconsistent, Invalid, InvalidInput, Refused, Unavailable, Unknown
 from grantpath.graph.guard.store import Store
-from grantpath.graph.guard.transaction import Writing
+from grantpath.graph.guard.transaction import Writing, query_by_name
 from grantpath.graph.language.inputs import need_flag
 from grantpath.graph.language.reference import Reference
 from grantpath.graph.language.statement import Statement, parse_statement
@@ -123,7 +124,7 @@ class ChangeService:
             for _, step in steps:
                 step.changed, step.error = False, None
             made, logged = [step for _, step in steps], PrecheckedWriting(writing, None)
-            BatchApplier(logged, self._policy, self._root, None).apply(made, all_or_nothing=False)
+            self._apply(logged, None, made, all_or_nothing=False)
             self._drop_wrong_mentions(steps, logged)
             record(logged, made, None, [uuid.uuid4().hex for _ in made])
 
@@ -225,7 +226,7 @@ class ChangeService:
             for step in steps:
                 step.changed, step.error, step.delta, step.kept = False, None, None, NOTHING_KEPT
             prechecked = PrecheckedWriting(writing, precheck)
-            BatchApplier(prechecked, self._policy, self._root, actor).apply(steps, all_or_nothing=True)
+            self._apply(prechecked, actor, steps, all_or_nothing=True)
             for index, step in enumerate(steps):
                 if step.error:
                     raise _Stopped(index, step, writing.revision)
@@ -240,7 +241,8 @@ class ChangeService:
             return changes
 
         try:
-            if actor or len(steps) == 1:  # many facts are read under the lock only, where there is no time limit
+            # many facts, and all objects of an owner, are read under the lock only, where there is no time limit
+            if (actor or len(steps) == 1) and all(step.change.kind != hand_over.KIND for step in steps):
                 precheck = self._precheck(steps, actor, request if named else None, planned)
             return self._store.write(self._tenant, work, keep=not dry_run, looked=precheck is not None)
         except _Stopped as stopped:
@@ -255,6 +257,12 @@ class ChangeService:
             if not error.unknown:
                 raise
             return self._read_back(tries[-1], request, named)
+
+    def _apply(
+        self, writing: PrecheckedWriting, actor: Actor | None, steps: Sequence[ChangeStep], all_or_nothing: bool
+    ) -> None:
+        applier = BatchApplier(writing, self._policy, self._root, actor)
+        hand_over.apply_all(applier, self._rules, query_by_name(writing.ask, writing.root), steps, all_or_nothing)
 
     def _precheck(
         self, steps: Sequence[ChangeStep], actor: Actor | None, request: Request | None, planned: Planned

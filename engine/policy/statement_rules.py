@@ -111,6 +111,8 @@ class Rules:
                 self._membership(change)
             case "owner":
                 self._owner(change)
+            case "hand over":
+                self._hand_over(change)
             case _:
                 self._grant(change)
 
@@ -176,6 +178,16 @@ class Rules:
         self._not_builtin(change.object, "given an owner")
         if change.object == self.root and any(self.root.type in entry.owns for entry in self.policy.builtins.values()):
             raise Invalid(f"{self.root} has its owner by the policy {self.policy.name}; it cannot be transferred")
+
+    def _hand_over(self, change: ResolvedStatement) -> None:
+        """Whether both can own something. Each object is checked when it gets its new owner."""
+        owners = sorted({owner for entry in self._types.values() for owner in entry.owned_by})
+        for ref in (change.object, change.subject):
+            if ref is not None and ref.type not in owners:
+                what = f"objects are owned by {' or '.join(owners)}" if owners else "objects have no owners"
+                raise Invalid(f"{change.text!r}: {ref} cannot own anything: in the policy {self.policy.name} {what}")
+        if change.object == change.subject:
+            raise Invalid(f"{change.text!r}: the former and the new owner are the same; name two subjects")
 
     def _grant(self, change: ResolvedStatement) -> None:
         assert change.subject is not None and change.privilege is not None

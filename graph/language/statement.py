@@ -13,7 +13,7 @@ from grantpath.graph.errors import InvalidInput
 from grantpath.graph.frozen import Frozen, unchecked
 from grantpath.graph.messages import short
 
-Kind = Literal["add", "drop", "member", "remove", "owner", "grant", "revoke"]
+Kind = Literal["add", "drop", "member", "remove", "owner", "hand over", "grant", "revoke"]
 Effect = Literal["ALLOW", "DENY"]
 
 _QUOTED = r"`(?:[^`]|``)*+`"  # possessive, so that a doubled backtick never closes the segment
@@ -26,7 +26,8 @@ MAX_SHOWN = 80  # of a line in a message
 
 
 class Statement(Frozen):
-    """A fact or a change. It is about the entity `object`; `subject` is who gains or loses something, or None."""
+    """A fact or a change. It is about the entity `object`; `subject` is who gains or loses something, or None. In
+    `hand over A to B` the object is A, which loses what it owns."""
 
     kind: Kind
     object: str
@@ -47,6 +48,7 @@ class Statement(Frozen):
             "member": f"member {subject} of {object_}",
             "remove": f"remove {subject} from {object_}",
             "owner": f"owner {subject} of {object_}",
+            "hand over": f"hand over {object_} to {subject}",
             "grant": f"{effect} {self.privilege} on {object_} to {subject}",
             "revoke": f"revoke {effect} {self.privilege} on {object_} from {subject}",
         }[self.kind]
@@ -106,13 +108,16 @@ def parse_statement(text: str) -> Statement:
             return Statement(kind="remove", object=ref, subject=subject, with_=with_, text=text)
         case ["owner", subject, "of", ref]:
             return Statement(kind="owner", object=ref, subject=subject, with_=with_, text=text)
+        case ["hand", "over", former, "to", subject]:
+            return Statement(kind="hand over", object=former, subject=subject, with_=with_, text=text)
         case ["allow" | "deny" as effect, privilege, "on", ref, "to", subject]:
             return _grant("grant", effect, privilege, ref, subject, with_, text)
         case ["revoke", "allow" | "deny" as effect, privilege, "on", ref, "from", subject]:
             return _grant("revoke", effect, privilege, ref, subject, with_, text)
     raise InvalidInput(
         f"{_shown(text)} is not a statement: write add REF, drop REF, member S of S, remove S from S, owner S of REF, "
-        "allow P on REF to S, deny P on REF to S, revoke allow P on REF from S, revoke deny P on REF from S"
+        "hand over S to S, allow P on REF to S, deny P on REF to S, revoke allow P on REF from S, "
+        "revoke deny P on REF from S"
     )
 
 

@@ -61,9 +61,25 @@ class Changes(Facts):
         """A change, of an actor or without: 'done', 'refused' or 'invalid'."""
         return self._change(statement, given=False, by=by, as_role=as_role)
 
+    def _hand_over(self, change: Change, given: bool, by: str | None, as_role: str | None) -> str:
+        """Everything that one subject owns gets another owner, or nothing does."""
+        former, later = change.object, change.subject
+        both_can_own = {former.type, later.type} <= {*self.owner_types}
+        if not {former, later} <= self.existing or not both_can_own or former == later:
+            return "invalid"
+        before = dict(self.owners)
+        for owned in sorted((each for each, owner in before.items() if owner == former), key=str):
+            outcome = self._change(f"owner {later} of {owned}", given, by, as_role)
+            if outcome != "done":
+                self.owners = before
+                return outcome
+        return "done"
+
     def _change(self, text: str, given: bool, by: str | None, as_role: str | None) -> str:
         new: set[Ref] = set()
         try:
+            if read_statement(text).verb == "hand over":
+                return self._hand_over(self._read_change(text), given, by, as_role)
             change = self._read_change(text)
             actor = None if by is None else self.resolve(by)
             role = None if as_role is None else self.resolve(as_role)

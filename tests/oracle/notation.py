@@ -136,6 +136,8 @@ def read_statement(text: str) -> Statement:
             return Statement("remove", container, subject)
         case ["owner", subject, "of", ref]:
             return Statement("owner", ref, subject)
+        case ["hand", "over", former, "to", subject]:
+            return Statement("hand over", former, subject)
         case [("allow" | "deny") as effect, privilege, "on", ref, "to", subject]:
             return Statement("grant", ref, subject, effect, privilege)
         case ["revoke", ("allow" | "deny") as effect, privilege, "on", ref, "from", subject]:

@@ -76,9 +76,9 @@ def change(
     """Make one change, or all changes of a file in one transaction, or each change of a file alone.
 
     Statements: add REF, drop REF, member SUBJECT of SUBJECT, remove SUBJECT from SUBJECT, owner SUBJECT of REF,
-    allow (or deny) PRIVILEGE on REF to SUBJECT, revoke allow (or deny) PRIVILEGE on REF from SUBJECT. A file has one
-    statement per line; each sees the ones before it (with --each --dry-run, only the present state). Lines that start
-    with # are ignored.
+    hand over SUBJECT to SUBJECT (everything that the first one owns), allow (or deny) PRIVILEGE on REF to SUBJECT,
+    revoke allow (or deny) PRIVILEGE on REF from SUBJECT. A file has one statement per line; each sees the ones before
+    it (with --each --dry-run, only the present state). Lines that start with # are ignored.
 
     With --by, the policy decides whether the actor is allowed to make the change; without it, a fact is written. With
     --create, the root is created if it does not exist; with --create --by, by this user, who becomes its owner. With
@@ -202,9 +202,16 @@ def _read_input() -> str:
 
 
 def _summary(change: "Change", dry_run: bool) -> dict[str, Any]:
-    summary = {"id": change.id, "changed": change.id is not None, "revision": change.revision, "hash": change.hash}
+    summary: dict[str, Any] = {
+        "id": change.id,
+        "changed": change.id is not None,
+        "revision": change.revision,
+        "hash": change.hash,
+    }
     if change.note:
         summary["note"] = change.note
+    if change.without_owner != []:
+        summary["without_owner"] = change.without_owner
     return {**summary, "added": change.added, "removed": change.removed} if dry_run else summary
 
 
