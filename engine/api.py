@@ -13,6 +13,7 @@ from grantpath.engine.authorizer.authorizer import Authorizer
 from grantpath.engine.change.audit_log import Log, Logged, LogPage
 from grantpath.engine.change.change_plan import ChangePlan
 from grantpath.engine.change.made import Change
+from grantpath.engine.change.verbs import AsyncBatch, Batch
 from grantpath.engine.inspection.models import (
     Abilities,
     Ability,
@@ -55,8 +56,10 @@ __all__ = [
     "AccessEffect",
     "AccessShare",
     "AsyncAuthorizer",
+    "AsyncBatch",
     "AsyncListing",
     "Authorizer",
+    "Batch",
     "CatalogueAnswer",
     "Change",
     "ChangePlan",

@@ -8,13 +8,14 @@ import os
 from collections.abc import Callable, Coroutine, Generator, Iterable
 from functools import partial, wraps
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar, Unpack, overload
 
 from grantpath.engine.answers.decision import Decision
 from grantpath.engine.answers.listing import Listing
 from grantpath.engine.answers.request import AnyCheck
 from grantpath.engine.authorizer.async_listing import AsyncListing
 from grantpath.engine.authorizer.authorizer import Authorizer
+from grantpath.engine.change.verbs import AsyncBatch, ChangeOptions
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.errors import GrantpathError, Unavailable
 from grantpath.graph.guard.async_store import AsyncStore
@@ -129,6 +130,7 @@ class AsyncAuthorizer:
     async def check_many(self, checks: Iterable[AnyCheck], **named: Any) -> Any:
         return await self._ask(partial(self._inner.check_many, checks, **named))
 
+    filter = _asked(Authorizer.filter)
     explain = _asked(Authorizer.explain)
     revocation = _asked(Authorizer.revocation)
     who = _listed(Authorizer.who)
@@ -151,10 +153,23 @@ class AsyncAuthorizer:
     # ---- in threads ----------------------------------------------------------------------------------------------
     change = _waiting(Authorizer.change)
     change_all = _waiting(Authorizer.change_all)
+    allow = _waiting(Authorizer.allow)
+    deny = _waiting(Authorizer.deny)
+    revoke = _waiting(Authorizer.revoke)
+    add = _waiting(Authorizer.add)
+    drop = _waiting(Authorizer.drop)
+    join = _waiting(Authorizer.join)
+    leave = _waiting(Authorizer.leave)
+    set_owner = _waiting(Authorizer.set_owner)
+    hand_over = _waiting(Authorizer.hand_over)
     plan = _waiting(Authorizer.plan)
     effects_of = _waiting(Authorizer.effects_of)
     given = _waiting(Authorizer.given)
     verify_log = _waiting(Authorizer.verify_log)
+
+    def batch(self, **options: Unpack[ChangeOptions]) -> AsyncBatch:
+        """The changes of an `async with` block, made at its end, like Authorizer.batch."""
+        return AsyncBatch(lambda statements: self.change_all(statements, **options))
 
     # ---- without the database ------------------------------------------------------------------------------------
     @property

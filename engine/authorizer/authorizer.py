@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, overload
 
 from grantpath.engine.advise.revocation import Revocation, revocation
 from grantpath.engine.answers import request
@@ -20,7 +20,7 @@ from grantpath.engine.answers.listing import Listing, Page
 from grantpath.engine.answers.request import ResolvedQuestion
 from grantpath.engine.answers.source import Checked, GraphSource, Source, first
 from grantpath.engine.authorizer import present_facts
-from grantpath.engine.change import audit_log
+from grantpath.engine.change import audit_log, verbs
 from grantpath.engine.change.audit_log import Log, ReadLog
 from grantpath.engine.change.change_plan import ChangePlan, base_revision, facts_of
 from grantpath.engine.change.founding import create_by
@@ -28,6 +28,7 @@ from grantpath.engine.change.log_verify import LogCheck, verify
 from grantpath.engine.change.made import Change
 from grantpath.engine.change.planned_revision import Planned
 from grantpath.engine.change.service import ChangeService
+from grantpath.engine.change.verbs import Batch, ChangeOptions
 from grantpath.engine.inspection import catalogue_answer, entity_view, lookup
 from grantpath.engine.inspection.abilities import abilities
 from grantpath.engine.inspection.models import (
@@ -74,6 +75,7 @@ Found = TypeVar("Found", Explanation, Revocation)
 # Lists of results: in the class, `list` is the method of that name.
 Decisions = list[Decision]
 DecisionsOrErrors = list[Decision | GrantpathError]
+References = list[str]
 Changes = list[Change]
 Outcomes = list[Outcome]
 Problems = list[str | None]
@@ -287,6 +289,41 @@ class Authorizer(OpenTenant):
                 if isinstance(one, GrantpathError):
                     with_question(one, Authorizer.check_many, (), {"checks": given}, self.policy, self.root)
             return decisions
+
+    @following
+    def filter(
+        self,
+        subject: str,
+        name: str,
+        objects: Iterable[str],
+        *,
+        as_role: str | None = None,
+        with_: Mapping[str, str] | None = None,
+        at_least: int | None = None,
+        as_of: "AsOf | None" = None,
+    ) -> References:
+        """Those of the objects on which `subject` can use `name`, in their order, all at one revision.
+
+        At most 10,000 objects; they can have several types. An object that is listed twice is in the answer twice, in
+        the spelling of the argument. Raises the errors of `check`, with the index of the object (from 0) in the text
+        and as `.index`.
+        """
+        with telemetry.span("filter", self.tenant, name, subject=subject) as span:
+            past = None if as_of is None else self._past(as_of, at_least)
+            state, refs = past or self, need_list("objects", objects)
+
+            def resolved(ref: str) -> tuple[Check, ResolvedQuestion]:
+                words = request.as_words(Check, with_, subject=subject, name=name, object=ref, as_role=as_role)
+                return request.resolve_check(state.policy, self.root, words)
+
+            asked = each_of("object", refs, resolved)
+            if not asked:
+                return []
+            answers, row = self._answers([question for _, question in asked], at_least, past)
+            answered = iter(answers)
+            decisions = each_of("object", asked, lambda one: request.decision(state, *one, next(answered), row))
+            telemetry.all_decided(span, row["revision"], [one.allowed for one in decisions])
+            return [ref for ref, decision in zip(refs, decisions, strict=True) if decision.allowed]
 
     @following
     def who(
@@ -713,6 +750,56 @@ class Authorizer(OpenTenant):
         if made:
             changed.debug("%s: changed by %s: %d of %d statements", self.tenant, by or "no actor", made, len(done))
         return done
+
+    def batch(self, **options: Unpack[ChangeOptions]) -> Batch:
+        """Collects the changes of a `with` block, and makes them in one transaction at its end, as `change_all`.
+
+        with auth.batch(by="user:ann") as batch:
+            batch.add("table:hr.public.staff")
+            batch.allow("SELECT_TABLE", on="table:hr.public.staff", to="role:analyst")
+        batch.changes[0].revision
+        """
+        return Batch(lambda statements: self.change_all(statements, **options))
+
+    # each verb is `change` with the statement that its words make; it takes `by`, `as_role`, `id` and `dry_run`, too
+
+    def allow(self, privilege: str, *, on: str, to: str, **options: Unpack[ChangeOptions]) -> Change:
+        """Grants a privilege, as `change`."""
+        return self.change(verbs.allow(privilege, on, to), **options)
+
+    def deny(self, privilege: str, *, on: str, to: str, **options: Unpack[ChangeOptions]) -> Change:
+        """Denies a privilege, as `change`; a DENY overrides every ALLOW."""
+        return self.change(verbs.deny(privilege, on, to), **options)
+
+    def revoke(
+        self, privilege: str, *, on: str, from_: str, effect: Effect = "ALLOW", **options: Unpack[ChangeOptions]
+    ) -> Change:
+        """Removes the ALLOW of a privilege, or its DENY, as `change`."""
+        return self.change(verbs.revoke(privilege, on, from_, effect), **options)
+
+    def add(self, ref: str, *, with_: Mapping[str, str] | None = None, **options: Unpack[ChangeOptions]) -> Change:
+        """Creates an entity, as `change`; `with_` names second objects."""
+        return self.change(verbs.add(ref, with_), **options)
+
+    def drop(self, ref: str, **options: Unpack[ChangeOptions]) -> Change:
+        """Removes an entity with everything inside it, as `change`."""
+        return self.change(verbs.drop(ref), **options)
+
+    def join(self, subject: str, container: str, **options: Unpack[ChangeOptions]) -> Change:
+        """Makes a subject a member of a group, or gives it a role, as `change`."""
+        return self.change(verbs.join(subject, container), **options)
+
+    def leave(self, subject: str, container: str, **options: Unpack[ChangeOptions]) -> Change:
+        """Ends a membership, as `change`."""
+        return self.change(verbs.leave(subject, container), **options)
+
+    def set_owner(self, ref: str, owner: str, **options: Unpack[ChangeOptions]) -> Change:
+        """Sets the owner of an object, as `change`."""
+        return self.change(verbs.set_owner(ref, owner), **options)
+
+    def hand_over(self, former: str, *, to: str, **options: Unpack[ChangeOptions]) -> Change:
+        """Makes `to` the owner of all that `former` owns, as `change`."""
+        return self.change(verbs.hand_over(former, to), **options)
 
     @following
     def given(self, statements: Iterable[str]) -> Problems:

@@ -1,0 +1,164 @@
+"""Changes as method calls: the statement that each verb stands for, and batches that collect statements."""
+
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from types import TracebackType
+from typing import Any, TypedDict
+
+from grantpath.engine.change.made import Change
+from grantpath.graph.errors import InvalidInput
+from grantpath.graph.language.statement import Effect, parse_statement, statement
+from grantpath.graph.messages import short
+
+
+class ChangeOptions(TypedDict, total=False):
+    """What each verb takes beside its own words, as `Authorizer.change` does."""
+
+    by: str | None
+    as_role: str | None
+    id: str | None
+    dry_run: bool
+
+
+# ---- the statement of each verb -------------------------------------------------------------------------------------
+def allow(privilege: str, on: str, to: str) -> str:
+    """The statement that grants a privilege."""
+    return statement("allow", privilege, "on", on, "to", to)
+
+
+def deny(privilege: str, on: str, to: str) -> str:
+    """The statement that denies a privilege."""
+    return statement("deny", privilege, "on", on, "to", to)
+
+
+def revoke(privilege: str, on: str, from_: str, effect: Effect) -> str:
+    """The statement that removes a grant. Raises InvalidInput if `effect` is neither ALLOW nor DENY."""
+    if effect not in ("ALLOW", "DENY"):
+        raise InvalidInput(f"effect={short(repr(effect))} must be 'ALLOW' or 'DENY'")
+    return statement("revoke", effect.lower(), privilege, "on", on, "from", from_)
+
+
+def add(ref: str, with_: Mapping[str, str] | None) -> str:
+    """The statement that creates an entity, with its second objects."""
+    seconds = [f"{key}={second}" for key, second in sorted((with_ or {}).items())]
+    listed = [*(f"{each}," for each in seconds[:-1]), *seconds[-1:]]
+    return statement("add", ref, *(["with", *listed] if listed else []))
+
+
+def drop(ref: str) -> str:
+    """The statement that removes an entity."""
+    return statement("drop", ref)
+
+
+def join(subject: str, container: str) -> str:
+    """The statement that makes a subject a member."""
+    return statement("member", subject, "of", container)
+
+
+def leave(subject: str, container: str) -> str:
+    """The statement that ends a membership."""
+    return statement("remove", subject, "from", container)
+
+
+def set_owner(ref: str, owner: str) -> str:
+    """The statement that sets an owner."""
+    return statement("owner", owner, "of", ref)
+
+
+def hand_over(former: str, to: str) -> str:
+    """The statement that hands over all that a subject owns."""
+    return statement("hand", "over", former, "to", to)
+
+
+# ---- batches --------------------------------------------------------------------------------------------------------
+class StatementBatch:
+    """Statements that are collected in a `with` block. At its end they are made in one transaction, in order; if the
+    block raises, none is made.
+
+    `changes` has one Change for each statement after the block. A wrong statement raises at the end of the block, with
+    its index from 0, and nothing is done; a malformed one raises at once.
+    """
+
+    def __init__(self) -> None:
+        self.statements: list[str] = []
+        self.changes: Sequence[Change] = ()
+        self._ended = False
+
+    def __repr__(self) -> str:
+        state = "made" if self.changes else "not made"
+        return f"<{type(self).__name__} of {len(self.statements)} statements, {state}>"
+
+    def change(self, text: str) -> None:
+        """Adds a statement. Raises InvalidInput if it is malformed, or if the block has ended."""
+        if self._ended:
+            raise InvalidInput("the block of this batch has ended; begin another one with `batch`")
+        self.statements.append(parse_statement(text).text)
+
+    def allow(self, privilege: str, *, on: str, to: str) -> None:
+        """Grants a privilege."""
+        self.change(allow(privilege, on, to))
+
+    def deny(self, privilege: str, *, on: str, to: str) -> None:
+        """Denies a privilege; a DENY overrides every ALLOW."""
+        self.change(deny(privilege, on, to))
+
+    def revoke(self, privilege: str, *, on: str, from_: str, effect: Effect = "ALLOW") -> None:
+        """Removes the ALLOW of a privilege, or its DENY."""
+        self.change(revoke(privilege, on, from_, effect))
+
+    def add(self, ref: str, *, with_: Mapping[str, str] | None = None) -> None:
+        """Creates an entity; `with_` names second objects."""
+        self.change(add(ref, with_))
+
+    def drop(self, ref: str) -> None:
+        """Removes an entity with everything inside it."""
+        self.change(drop(ref))
+
+    def join(self, subject: str, container: str) -> None:
+        """Makes a subject a member of a group, or gives it a role."""
+        self.change(join(subject, container))
+
+    def leave(self, subject: str, container: str) -> None:
+        """Ends a membership."""
+        self.change(leave(subject, container))
+
+    def set_owner(self, ref: str, owner: str) -> None:
+        """Sets the owner of an object."""
+        self.change(set_owner(ref, owner))
+
+    def hand_over(self, former: str, *, to: str) -> None:
+        """Makes `to` the owner of all that `former` owns."""
+        self.change(hand_over(former, to))
+
+
+class Batch(StatementBatch):
+    """A batch of `Authorizer.batch`."""
+
+    def __init__(self, make: Callable[[list[str]], list[Change]]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __enter__(self) -> "Batch":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._ended = True
+        if kind is None:
+            self.changes = self._make(self.statements)
+
+
+class AsyncBatch(StatementBatch):
+    """A batch of `AsyncAuthorizer.batch`, for `async with`."""
+
+    def __init__(self, make: Callable[[list[str]], Coroutine[Any, Any, list[Change]]]) -> None:
+        super().__init__()
+        self._make = make
+
+    async def __aenter__(self) -> "AsyncBatch":
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        self._ended = True
+        if kind is None:
+            self.changes = await self._make(self.statements)
