@@ -91,13 +91,14 @@ def test_a_batch_with_an_error_does_nothing(auth: Authorizer) -> None:
 
 
 def test_words_from_outside_stay_one_word(auth: Authorizer) -> None:
-    for wrong in (
+    calls: list[Callable[[], Any]] = [
         lambda: auth.add("user:a with x=user:b"),
         lambda: auth.allow("SELECT_TABLE on metalake:ml to user:x", on=TABLE, to="role:a"),
         lambda: auth.join("user:kim of role:a", "role:a"),
         lambda: auth.revoke("SELECT_TABLE", on=TABLE, from_="role:a", effect="allow"),  # type: ignore[arg-type]
         lambda: auth.add("user:a", with_={"x": "user:b, y=user:c"}),
-    ):
+    ]
+    for wrong in calls:
         with pytest.raises(InvalidInput):
             wrong()
 
