@@ -8,6 +8,7 @@ NEEDED = {
     "arrow": ("pyarrow",),
     "replica": ("numpy", "pyarrow"),
     "spark": ("pyspark", "numpy", "pyarrow", "psutil"),
+    "review": ("numpy", "pyarrow", "jinja2"),
     "delta": ("deltalake",),
     "iceberg": ("pyiceberg", "sqlalchemy"),
 }

@@ -1,8 +1,9 @@
-"""Bulk answers: a mirror of a root in Parquet, and the access of all users, computed by Spark.
+"""Bulk answers: a mirror of a root in Parquet, and the access of all users, in this process or by Spark.
 
 Start at `mirror.py`, which writes a snapshot; `bulk_access.py` answers from it for all users. The exported names
-are imported on first use. The package needs the extra `spark`. Without this extra, the import raises a
-ModuleNotFoundError that tells how to install it.
+are imported on first use. `access` of small estates, `ask`, `diff` and `verify` need numpy and pyarrow, which are in
+the extras `cli` and `replica`; all else needs the extra `spark`. Without it, the import raises a ModuleNotFoundError
+that tells how to install it.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from grantpath.graph.extras import need_extra
 if __name__ != "grantpath.spark_sync":
     raise ImportError("import grantpath.spark_sync, not spark_sync")
 
-need_extra("spark", "Spark")
+need_extra("replica", "a snapshot")
 
 if TYPE_CHECKING:
     from grantpath.engine.facts.snapshot.snapshot_questions import ask as ask

@@ -25,7 +25,7 @@ def main(given: Sequence[str] | None = None) -> int:
             meta = mirror(connection(), options.root, options.out, _report)
             _report(f"{options.out}: {meta.root} at revision {meta.revision}")
         else:
-            report = access(options.snapshot, options.names, options.expand, _report, options.broadcast_limit)
+            report = access(options.snapshot, options.names, options.expand, _report, options.broadcast_limit, 0)
             _report(f"{report.snapshot}: {len(report.names)} names, {report.reach_rows:,} rows of reach")
     except GrantpathError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from grantpath.engine.cli.output import emit_model, show_table
+from grantpath.engine.cli.output import emit, emit_model, show_table
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.messages import printable
 
@@ -48,11 +48,20 @@ def wanted(as_json: bool, form: ListFormat | None) -> ListFormat | None:
 
 def show_as(form: ListFormat, found: "Tabular[Any]") -> None:
     """Prints a list in this form."""
+    if form is ListFormat.json:
+        emit_model(found)
+        return
     columns = found.columns()
-    heads, rows = list(columns), list(zip(*(column.values for column in columns.values()), strict=True))
+    rows = list(zip(*(column.values for column in columns.values()), strict=True))
+    show_rows(form, list(columns), rows, found.revision)
+
+
+def show_rows(form: ListFormat, heads: Sequence[str], rows: Sequence[Sequence[Any]], revision: int) -> None:
+    """Prints all rows of an answer in this form."""
     match form:
         case ListFormat.json:
-            emit_model(found)
+            answer = [dict(zip(heads, map(_plain, row), strict=True)) for row in rows]
+            emit({"answer": answer, "complete": True, "revision": revision})
         case ListFormat.csv:
             _csv(heads, rows)
         case ListFormat.jsonl:
@@ -101,4 +110,8 @@ def _text(value: Any) -> str:
 
 def _plain(value: Any) -> Any:
     """A value for JSON."""
-    return value.isoformat() if isinstance(value, datetime) else value
+    if isinstance(value, list | tuple):
+        return [*map(_plain, value)]
+    if value is None or isinstance(value, str | bool | int | float | dict):
+        return value
+    return value.isoformat() if isinstance(value, datetime) else str(value)

@@ -27,7 +27,14 @@ from grantpath.engine.cli.admin import (
     tenant_commands,
 )
 from grantpath.engine.cli.ask import ask_commands, browser_params, look_commands, question_command, since_command
-from grantpath.engine.cli.bulk import export_command, load_command, mirror_commands, report_command, spark_commands
+from grantpath.engine.cli.bulk import (
+    export_command,
+    load_command,
+    mirror_commands,
+    report_command,
+    spark_commands,
+    sql_command,
+)
 from grantpath.engine.cli.change import change_commands, plan_commands
 from grantpath.engine.cli.completion import completion_scripts
 from grantpath.engine.cli.context import (
@@ -140,6 +147,7 @@ for module in (
     spark_commands,
     report_command,
     export_command,
+    sql_command,
 ):
     module.register(app)
 

@@ -22,6 +22,14 @@ class Name(NamedTuple):
     condition: int
 
 
+class Written(NamedTuple):
+    """What was written of a bulk answer: the rows of `reach`, and by (name, type) the allowed pairs of user and
+    object."""
+
+    reach_rows: int
+    accessible: dict[tuple[str, str], int]
+
+
 def conditions(policy: Policy, names: Sequence[str] | None) -> tuple[list[Name], list[Requirement]]:
     """The names by type, and their distinct conditions. Raises Unknown, Invalid for a name without a bulk answer."""
     listed: list[Name] = []

@@ -13,10 +13,10 @@ import pyarrow as pa
 from grantpath.engine.facts.kernel.fact_table import FactTable, Prepared
 from grantpath.engine.facts.kernel.interval_sets import union
 from grantpath.engine.facts.kernel.intervals import ActingPrincipals, Bools, IntervalRows, Ints
+from grantpath.engine.facts.snapshot.even_ranges import EvenRange
 from grantpath.engine.facts.snapshot.interval_table import keys_of
 from grantpath.graph.files.remote_path import AnyPath
 from grantpath.spark_sync.bulk.bulk_questions import ALL_USERS, conditions, prepare, users, without_facts
-from grantpath.spark_sync.mirroring.even_ranges import EvenRange
 from grantpath.spark_sync.session.snapshot import Snapshot
 
 SCHEMA = "what string, condition int, a long, b long, c long, steps binary"
@@ -77,6 +77,12 @@ def _work(plan: Sweep) -> _Work:
     wanted = {each.condition for each in listed if each.name in plan.expand}
     expanded = np.array([at in wanted for at in chosen], np.bool_)
     return _Work(prepared, np.array(chosen), counts, shared, expanded, users(source))
+
+
+def forget() -> None:
+    """Frees the memory that this process keeps for tasks."""
+    _work.cache_clear()
+    opened.cache_clear()
 
 
 def fact_rows(plan: Sweep, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

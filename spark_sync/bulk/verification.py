@@ -37,7 +37,7 @@ class Verification:
     left_out: list[str]  # the questions skipped because changes since the snapshot may affect them
 
 
-def widest(snapshot: AnyPath | str, name: str, type_: str, limit: int = 10) -> list[tuple[str, int]]:
+def widest(snapshot: Snapshot | AnyPath | str, name: str, type_: str, limit: int = 10) -> list[tuple[str, int]]:
     """The users that can use `name` on the most objects of a type, with the counts. `everybody` means all other users.
 
     Raises InvalidInput if `access` has not computed the name.
@@ -45,24 +45,28 @@ def widest(snapshot: AnyPath | str, name: str, type_: str, limit: int = 10) -> l
     return _top(snapshot, "reach", ("subject", "objects"), name, type_, limit)
 
 
-def exposed(snapshot: AnyPath | str, name: str, type_: str, limit: int = 10) -> list[tuple[str, int]]:
+def exposed(snapshot: Snapshot | AnyPath | str, name: str, type_: str, limit: int = 10) -> list[tuple[str, int]]:
     """The objects of a type on which the most users can use `name`, with the counts. Raises the errors of `widest`."""
     return _top(snapshot, "exposure", ("position", "users"), name, type_, limit)
 
 
 def _top(
-    snapshot: AnyPath | str, table: str, columns: tuple[str, str], name: str, type_: str, limit: int
+    snapshot: Snapshot | AnyPath | str, table: str, columns: tuple[str, str], name: str, type_: str, limit: int
 ) -> list[tuple[str, int]]:
-    source = Snapshot(snapshot)
+    source = snapshot if isinstance(snapshot, Snapshot) else Snapshot(snapshot)
     if not source.has("access/names"):
-        raise InvalidInput(f"{snapshot} has no bulk answers yet; run `grantpath access {snapshot}` first")
+        raise InvalidInput(f"{source.folder} has no bulk answers yet; run `grantpath access {source.folder}` first")
     known = source.table("access/names")
     if (name, type_) not in set(zip(known["name"].to_pylist(), known["type"].to_pylist(), strict=True)):
-        raise InvalidInput(f"{snapshot} has no bulk answers for {name} on {type_}; run `grantpath access` with it")
+        raise InvalidInput(f"{source.folder} has no bulk answers for {name} on {type_}; run `grantpath access` with it")
     where, count = columns
     chosen = (pads.field("name") == name) & (pads.field("type") == type_)
     rows = source.table(f"access/{table}", list(columns), chosen)
-    pairs = zip(rows[where].to_pylist(), rows[count].to_pylist(), strict=True)
+    at, many = rows[where].to_numpy(), rows[count].to_numpy()
+    if limit < len(many):  # all with the count of the last one remain, because names decide among them
+        most = many >= np.partition(many, -limit)[-limit]
+        at, many = at[most], many[most]
+    pairs = zip(at.tolist(), many.tolist(), strict=True)
     named = [("everybody" if at == ALL_USERS else source.numbering.refs[at], many) for at, many in pairs]
     return sorted(named, key=lambda pair: (-pair[1], pair[0]))[:limit]
 

@@ -1,1 +1,5 @@
 """Keeping a snapshot current by the deltas of the log. Start at `follower.py`."""
+
+from grantpath.graph.extras import need_extra
+
+need_extra("spark", "following a root")

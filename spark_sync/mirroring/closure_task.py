@@ -10,11 +10,11 @@ import pyarrow.dataset as pads
 
 from grantpath.engine.facts.kernel.intervals import Ints, ranges
 from grantpath.engine.facts.kernel.principals import Closure
+from grantpath.engine.facts.snapshot.even_ranges import EvenRange
 from grantpath.engine.facts.snapshot.snapshot_reader import TABLES, ints
 from grantpath.graph.distinct_numbers import distinct
 from grantpath.graph.files.bounded_parquet import Kind, read_bounded
 from grantpath.graph.files.remote_path import AnyPath
-from grantpath.spark_sync.mirroring.even_ranges import EvenRange
 
 SCHEMA = "subject long, holder long"
 PAIRS = 1_000_000  # of subject and principal, at a time

@@ -17,6 +17,7 @@ from grantpath.engine.facts.kernel.fact_table import FactTable
 from grantpath.engine.facts.kernel.intervals import Ints
 from grantpath.engine.facts.kernel.small_closure import close_small
 from grantpath.engine.facts.kernel.tree_order import Numbering, number
+from grantpath.engine.facts.snapshot.even_ranges import even_ranges
 from grantpath.engine.facts.snapshot.interval_table import interval_columns
 from grantpath.engine.facts.snapshot.snapshot_reader import POLICY_FILE, TABLES, SnapshotMeta
 from grantpath.engine.policy.facts import Fact
@@ -27,7 +28,6 @@ from grantpath.graph.files.remote_path import AnyPath, arrow_place, remove_tree
 from grantpath.graph.progress import ReportLine
 from grantpath.spark_sync.mirroring.closure import close_containers, composition, kept_in, with_members
 from grantpath.spark_sync.mirroring.closure_task import SCHEMA, Extension, extend
-from grantpath.spark_sync.mirroring.even_ranges import even_ranges
 from grantpath.spark_sync.mirroring.graph_rows import Graph
 from grantpath.spark_sync.mirroring.mirror_tables import Members, write_entities, write_members
 from grantpath.spark_sync.session.snapshot import write_table

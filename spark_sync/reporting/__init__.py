@@ -2,4 +2,4 @@
 
 from grantpath.graph.extras import need_extra
 
-need_extra("spark", "the report", "jinja2")
+need_extra("review", "the report")

@@ -1,1 +1,1 @@
-"""The tables of a snapshot for others: views, Delta, Iceberg."""
+"""The tables of a snapshot for others: views, SQL, Delta, Iceberg."""

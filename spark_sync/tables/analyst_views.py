@@ -4,14 +4,16 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-
-from pyspark.sql import SparkSession
+from typing import TYPE_CHECKING
 
 from grantpath.graph.errors import InvalidInput
+from grantpath.graph.extras import need_extra
 from grantpath.graph.files.remote_path import AnyPath, RemotePath
 from grantpath.graph.messages import short
 from grantpath.spark_sync.session.snapshot import Snapshot
-from grantpath.spark_sync.session.spark_session import need_reach, place
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 SCHEMA = "grantpath"
 _VIEW = re.compile(r"^-- from ([\w/, ]+): .*?\n(create or replace view \{schema\}\.(\w+) as\n.*?);$", re.M | re.S)
@@ -27,13 +29,16 @@ class _View:
     text: str
 
 
-def register(spark: SparkSession, path: AnyPath | str, schema: str = SCHEMA) -> list[str]:
+def register(spark: "SparkSession", path: AnyPath | str, schema: str = SCHEMA) -> list[str]:
     """Makes the snapshot's views in a schema of this Spark session, e.g. `grantpath.reach`. Returns their names.
 
     `reach`, `exposure` and `names` are created only after `grantpath access`, and `expand` only after `grantpath access
     --expand`. The views of a snapshot that was registered before in this schema are replaced or removed. Spark reads
     the files when a view is used. Raises InvalidInput if `path` is not a snapshot, or `schema` is not a plain name.
     """
+    need_extra("spark", "a Spark session")
+    from grantpath.spark_sync.session.spark_session import need_reach, place
+
     source, tables, views = _found(path, schema)
     need_reach(spark, source.folder)
     spark.sql(f"create schema if not exists {schema}")

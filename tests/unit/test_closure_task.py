@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 from grantpath.engine.facts.kernel.small_closure import close_small
+from grantpath.engine.facts.snapshot.even_ranges import even_ranges
 from grantpath.spark_sync.mirroring import closure_task
 from grantpath.spark_sync.mirroring.closure_task import Extension, extend
-from grantpath.spark_sync.mirroring.even_ranges import even_ranges
 from grantpath.spark_sync.session.snapshot import write_table
 
 SIZE = 120  # entities; the subjects are those with even numbers

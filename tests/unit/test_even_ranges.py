@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from grantpath.spark_sync.mirroring.even_ranges import even_ranges
+from grantpath.engine.facts.snapshot.even_ranges import even_ranges
 
 
 def written(folder: Path, values: list[int], files: int, group: int) -> list[Path]:

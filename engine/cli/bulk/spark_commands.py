@@ -1,4 +1,4 @@
-"""The commands for bulk questions on a snapshot in Spark: access, ask, diff, verify."""
+"""The commands for bulk questions on a snapshot: access, ask, diff, verify."""
 
 import os
 import random
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from grantpath.spark_sync.bulk.verification import CheckMany
     from grantpath.spark_sync.session.snapshot import Snapshot as Mirrored
 
-PANEL = "In bulk, with Spark"
+PANEL = "In bulk"
 BATCH = 500
 MOST_CHANGES = 10_000  # the number of changes since a mirror that `verify` reads
 SHOWN = 20
@@ -54,6 +54,15 @@ BroadcastLimit = Annotated[
         help="the most memory for the facts in each Spark worker; if they need more, a slower join is used",
     ),
 ]
+EntitiesHere = Annotated[
+    int,
+    typer.Option(
+        "--entities-here",
+        metavar="N",
+        min=0,
+        help="a snapshot with at most N entities is answered in this process, a larger one by Spark",
+    ),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -70,17 +79,19 @@ def access(
     names: Names = [],  # noqa: B006
     expand: Expand = [],  # noqa: B006
     broadcast_limit: BroadcastLimit = 256,
+    entities_here: EntitiesHere = 250_000,
 ) -> None:
     """Answer for all users at once: who can use what, as reach by user and exposure by object.
 
     Without --names, this covers all privileges, and all operations that need no second object. The Parquet files are
-    written into SNAPSHOT/access.
+    written into SNAPSHOT/access. Small and middle estates are answered in this process, in seconds; large ones by
+    Spark, which needs the extra `spark`.
     """
     from grantpath.spark_sync.bulk.bulk_access import access as compute
 
     asked = _split(names)
     with working("answering for all users") as progress:
-        report = compute(snapshot, asked or None, _split(expand), progress, broadcast_limit)
+        report = compute(snapshot, asked or None, _split(expand), progress, broadcast_limit, entities_here)
     if session.json:
         answer = [{"name": name, "type": type_, "pairs": many} for (name, type_), many in report.accessible.items()]
         emit({"answer": answer, "complete": True, "reach_rows": report.reach_rows, "seconds": report.seconds})
@@ -91,16 +102,17 @@ def access(
 def show_access(report: "AccessReport", tops: bool) -> None:
     """Prints the number of pairs of user and object by name; with `tops`, also the widest users and objects."""
     from grantpath.spark_sync.bulk.verification import exposed, widest
+    from grantpath.spark_sync.session.snapshot import Snapshot as Mirrored
 
-    console = out()
+    console, source = out(), Mirrored(report.snapshot)
     counted = sorted(report.accessible.items(), key=lambda pair: (-pair[1], pair[0]))
     rows = [(name, type_, f"{many:,}") for (name, type_), many in counted if many]
     console.print(table(("name", "on", "pairs of user and object"), rows[:SHOWN]), soft_wrap=False)
     if len(rows) > SHOWN:
         console.print(styled(f"and {len(rows) - SHOWN} more names; --json lists them all", "dim"))
     for name, type_, _ in rows[:SHOWN] if tops else []:
-        readers = [(who, f"{many:,}") for who, many in widest(report.snapshot, name, type_, 5)]
-        objects = [(ref, f"{many:,}") for ref, many in exposed(report.snapshot, name, type_, 5)]
+        readers = [(who, f"{many:,}") for who, many in widest(source, name, type_, 5)]
+        objects = [(ref, f"{many:,}") for ref, many in exposed(source, name, type_, 5)]
         console.print()
         console.print(table((f"widest: {name}", f"{type_}s"), readers), soft_wrap=False)
         console.print()

@@ -1,0 +1,32 @@
+"""The command that asks a snapshot in SQL."""
+
+from typing import Annotated
+
+import typer
+
+from grantpath.engine.cli.bulk.spark_commands import PANEL, Snapshot
+from grantpath.engine.cli.context import CommandContext, command
+from grantpath.engine.cli.list_formats import Format, ListFormat, show_rows, wanted
+from grantpath.engine.cli.output import note
+
+Statement = Annotated[str, typer.Argument(metavar="SQL", help="a SELECT, or COPY (SELECT ...) TO 'file', in quotes")]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    command(app, PANEL, "grantpath sql ./monday \"select subject, objects from reach where name = 'load_table'\"")(sql)
+
+
+def sql(session: CommandContext, snapshot: Snapshot, statement: Statement, format_: Format = None) -> None:
+    """Ask a snapshot in SQL, by DuckDB in this process.
+
+    The views are objects, subjects, users, below, members, effective, grants and owners; after `grantpath access` also
+    names, reach and exposure, and expand after `access --expand`. COPY writes the answer into a file of Parquet or CSV.
+    This needs no server and no Spark: pip install 'grantpath[review]'.
+    """
+    from grantpath.spark_sync.tables.sql import sql as ask
+
+    form = wanted(session.json, format_)
+    found = ask(snapshot, statement)
+    show_rows(form or ListFormat.table, found.columns, found.rows, found.revision)
+    note(f"{len(found.rows):,} {'row' if len(found.rows) == 1 else 'rows'} at revision {found.revision}")

@@ -1,0 +1,56 @@
+"""SQL over the views of a snapshot, by DuckDB in this process."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from grantpath.graph.errors import InvalidInput
+from grantpath.graph.extras import need_extra
+from grantpath.graph.files.remote_path import AnyPath
+from grantpath.spark_sync.session.snapshot import Snapshot
+from grantpath.spark_sync.tables.analyst_views import SCHEMA, duckdb_views
+
+READS = ("SELECT", "EXPLAIN", "COPY")  # DuckDB's kinds of statements; a COPY writes a file, and no view
+
+
+@dataclass(frozen=True)
+class SqlAnswer:
+    """The rows of a query, with the names of the columns, and the revision of the snapshot."""
+
+    columns: list[str]
+    rows: list[tuple[Any, ...]]
+    revision: int
+
+
+def sql(snapshot: AnyPath | str, statement: str) -> SqlAnswer:
+    """The answer of one SQL statement over the views of a snapshot: a query, or `COPY (...) TO 'file'`.
+
+    The views are those of `duckdb_views`, with or without the schema before their names. Needs the extra `review`.
+    Raises InvalidInput if the folder is not a snapshot, if the statement is not one of these, or if DuckDB rejects it.
+    """
+    need_extra("review", "SQL over a snapshot", "duckdb")
+    import duckdb
+
+    source = Snapshot(snapshot)
+    with duckdb.connect() as database:
+        database.execute(duckdb_views(snapshot))
+        database.execute(f"set search_path = '{SCHEMA}'")
+        try:
+            statements = duckdb.extract_statements(statement)
+            kinds = [each.type.name for each in statements]
+            if len(kinds) != 1 or kinds[0] not in READS:
+                found = "no statement" if not kinds else " and ".join(kinds)
+                raise InvalidInput(
+                    f"write one SELECT or one COPY (...) TO 'file', not {found}: a snapshot is only read"
+                )
+            answer = database.execute(statements[0])
+            columns = [column[0] for column in answer.description or ()]
+            return SqlAnswer(columns, answer.fetchall(), source.meta.revision)
+        except duckdb.Error as error:
+            what = str(error).partition("\n\nLINE")[0].replace("\n", " ").strip()
+            views = f"; the views are {_names(database)}" if isinstance(error, duckdb.CatalogException) else ""
+            raise InvalidInput(f"DuckDB: {what}{views}") from None
+
+
+def _names(database: Any) -> str:
+    query = f"select view_name from duckdb_views() where schema_name = '{SCHEMA}' order by view_name"
+    return ", ".join(name for (name,) in database.execute(query).fetchall() if not name.startswith("raw_"))

@@ -1,0 +1,82 @@
+"""SQL over a snapshot: one statement that reads, in every form of a list."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from grantpath.graph.errors import InvalidInput
+from grantpath.spark_sync.bulk.bulk_access import access
+from grantpath.spark_sync.tables.sql import sql
+
+from ..oracle import oracle
+from ..support.command_line import Run, run
+from ..support.plain_access import write_snapshot
+from .test_without_spark import FACTS
+
+__all__ = ["run"]
+WHO = "select subject, objects from reach where name = 'SELECT_TABLE' and type = 'table'"
+
+
+@pytest.fixture(scope="module")
+def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = oracle("gravitino", "ml")
+    for fact in FACTS:
+        assert made.given(fact) == "done"
+    out = write_snapshot(made, tmp_path_factory.mktemp("plain") / "it's 100% [a]")
+    access(out, ["SELECT_TABLE"])
+    return out
+
+
+def test_views_have_their_names_with_and_without_the_schema(snapshot: Path) -> None:
+    found = sql(snapshot, WHO)
+    assert (found.columns, found.rows, found.revision) == (["subject", "objects"], [("user:bob", 1)], 5)
+    assert sql(snapshot, WHO.replace("reach", "grantpath.reach")).rows == found.rows
+    assert sql(snapshot, f"with found as ({WHO}) select count(*) from found;").rows == [(1,)]
+
+
+def test_copy_writes_a_file(snapshot: Path, tmp_path: Path) -> None:
+    target = tmp_path / "who.csv"
+    assert sql(snapshot, f"copy ({WHO}) to '{target}'").rows == [(1,)]
+    assert [*csv.reader(target.read_text().splitlines())] == [["subject", "objects"], ["user:bob", "1"]]
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("drop view grantpath.reach", "write one SELECT or one COPY"),
+        ("create table t (a int)", "not CREATE"),
+        ("insert into grantpath.reach values (1)", "not INSERT"),
+        ("update grantpath.reach set objects = 0", "not UPDATE"),
+        ("attach 'other.db'", "not ATTACH"),
+        ("set search_path = 'main'", "not SET"),
+        ("pragma database_list", "not PRAGMA"),
+        ("select 1; select 2", "not SELECT and SELECT"),
+        ("  ", "not no statement"),
+        ("selec 1", "DuckDB: Parser Error: syntax error at or near"),
+        (
+            "select * from reech",
+            "the views are below, effective, exposure, grants, members, names, objects, owners",
+        ),
+    ],
+)
+def test_other_statements_are_refused(snapshot: Path, statement: str, message: str) -> None:
+    before = sql(snapshot, WHO).rows
+    with pytest.raises(InvalidInput, match=message):
+        sql(snapshot, statement)
+    assert sql(snapshot, WHO).rows == before
+
+
+def test_command_prints_each_form(run: Run, snapshot: Path) -> None:
+    assert run("sql", str(snapshot), WHO).out.split() == ["subject", "objects", "user:bob", "1"]
+    assert run("sql", str(snapshot), WHO, "--format", "csv").out == "subject,objects\nuser:bob,1\n"
+    assert run("sql", str(snapshot), WHO, "--format", "md").out.splitlines()[2] == "| user:bob | 1 |"
+    assert json.loads(run("sql", str(snapshot), WHO, "--format", "jsonl").out) == {"subject": "user:bob", "objects": 1}
+    ran = run("sql", str(snapshot), WHO, "--json")
+    assert ran.json == {"answer": [{"subject": "user:bob", "objects": 1}], "complete": True, "revision": 5}
+    wrong = run("sql", str(snapshot), "delete from reach")
+    assert (wrong.code, wrong.out) == (2, "")
+    values = "select date '2026-01-31' as d, 1.50::decimal(5, 2) as n, [1, 2] as l, null as x"
+    typed = run("sql", str(snapshot), values, "--json")
+    assert typed.json["answer"] == [{"d": "2026-01-31", "n": "1.50", "l": [1, 2], "x": None}]
