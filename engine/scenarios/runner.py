@@ -1,4 +1,4 @@
-"""Runs scenario files: each scenario in a new tenant; Cypher, Spark or both answer each line."""
+"""Runs scenario files: each scenario in a new tenant; Cypher, Spark, both, or the facts in memory answer each line."""
 
 import uuid
 from collections.abc import Callable, Iterable, Sequence
@@ -26,7 +26,7 @@ from grantpath.graph.guard.store import Store
 from grantpath.graph.language.reference import Reference
 from grantpath.graph.language.statement import Check, Which, Who
 
-Engine = Literal["cypher", "spark", "both"]
+Engine = Literal["cypher", "spark", "both", "memory"]
 Question = Check | Who | Which
 Answer = bool | list[str] | GrantpathError
 
@@ -81,23 +81,24 @@ def read_files(files: Iterable[Path]) -> list[Scenario]:
 
 def run(
     scenarios: Sequence[Scenario],
-    store: Store,
+    store: Store | None,
     engine: Engine = "cypher",
     bulk: Bulk | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Report:
-    """Runs scenarios. `bulk` is the Spark engine: it answers all questions of the run, about all states, at once.
+    """Runs scenarios. `bulk` is the Spark engine: it answers all questions of the run, about all states, at once. The
+    engine `memory` answers questions and makes changes without a server, so `store` can be None.
 
     Raises Unavailable, Inconsistent, ServerError and InvalidPolicy, Invalid if Spark must answer but `bulk` is missing,
     and InvalidInput if an expected answer is not a reference. Other errors of a line are its result.
     """
-    with _Tenants(store) as tenants:
+    with _Tenants(store) if store is not None else _MemoryTenants() as tenants:
         runner = _Runner(tenants, engine)
         for at, scenario in enumerate(scenarios):
             runner.run(scenario)
             if progress:
                 progress(at + 1, len(scenarios))
-    if engine != "cypher":
+    if engine in ("spark", "both"):
         if bulk is None:
             raise Invalid(f"the engine {engine!r} requires a bulk evaluator; pass `bulk`")
         runner.answer_in_bulk(bulk)
@@ -125,9 +126,20 @@ class _Tenants(ExitStack):
         return Authorizer(self._store, tenant, policy, root)
 
 
+class _MemoryTenants(ExitStack):
+    """The tenants of a run in memory."""
+
+    def new(self, policy: Policy, root: Reference) -> Authorizer:
+        """A tenant without facts."""
+        from grantpath.engine.memory.memory_authorizer import MemoryAuthorizer  # only here: it needs an extra
+
+        return MemoryAuthorizer(policy, root)
+
+
 class _Runner:
-    def __init__(self, tenants: _Tenants, engine: Engine) -> None:
+    def __init__(self, tenants: _Tenants | _MemoryTenants, engine: Engine) -> None:
         self._tenants = tenants
+        self._changing = "memory" if engine == "memory" else "cypher"  # the engine that makes changes
         self._engine = engine
         self._policies: dict[tuple[str, Path], Policy] = {}
         self._states: list[TenantState] = []
@@ -157,7 +169,7 @@ class _Runner:
         wrong = authorizer.given([line.text for line in scenario.given])
         for line, problem in zip(scenario.given, wrong, strict=True):
             if problem is not None:
-                self._add(scenario, line, f"invalid: {problem}", "cypher")
+                self._add(scenario, line, f"invalid: {problem}", self._changing)
                 return False
         return True
 
@@ -170,18 +182,18 @@ class _Runner:
                 continue
             if self._engine != "spark":
                 self._answer(scenario, line, authorizer, line.question)
-            if self._engine != "cypher":
+            if self._engine in ("spark", "both"):
                 state = state or self._take(authorizer)
                 self._asked.append((state, scenario, line, self._next()))
 
     def _change(self, scenario: Scenario, line: Line, authorizer: Authorizer) -> None:
         try:
             authorizer.change(line.text, by=line.actor, as_role=line.as_role)
-            self._add(scenario, line, "done", "cypher")
+            self._add(scenario, line, "done", self._changing)
         except Refused as error:
-            self._add(scenario, line, "refused", "cypher", str(error))
+            self._add(scenario, line, "refused", self._changing, str(error))
         except Invalid as error:
-            self._add(scenario, line, "invalid", "cypher", str(error))
+            self._add(scenario, line, "invalid", self._changing, str(error))
 
     def _answer(self, scenario: Scenario, line: Line, authorizer: Authorizer, question: Question) -> None:
         explanation = ""
@@ -193,7 +205,7 @@ class _Runner:
             raise
         except GrantpathError as error:
             got = f"error: {error}"
-        self._add(scenario, line, got, "cypher", explanation)
+        self._add(scenario, line, got, self._changing, explanation)
 
     def _take(self, authorizer: Authorizer) -> str:
         self._states.append(read_state(f"{len(self._states)}", authorizer))

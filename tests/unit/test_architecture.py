@@ -25,6 +25,7 @@ LAYERS = (
     {"engine.facts.copy", "spark_sync.session", "spark_sync.versions"},
     {"engine.past", "spark_sync.mirroring", "spark_sync.tables"},
     {"engine.authorizer", "spark_sync.bulk", "spark_sync.following"},
+    {"engine.memory"},
     {"engine", "engine.scenarios", "spark_sync.reporting"},
     {"engine.front", "spark_sync"},
     {"engine.cli"},

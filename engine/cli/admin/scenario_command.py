@@ -1,4 +1,4 @@
-"""The command `test`: runs scenario files with Cypher, Spark or both."""
+"""The command `test`: runs scenario files with Cypher, Spark or both, or in memory."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -27,6 +27,7 @@ class AnsweringEngine(StrEnum):
     cypher = "cypher"
     spark = "spark"
     both = "both"
+    memory = "memory"
 
 
 def register(app: typer.Typer) -> None:
@@ -46,6 +47,8 @@ def test(
     no `given` or `do` line mentions is not allowed anything, so a misspelled name can make a line pass. Such a subject
     causes a warning, with --strict an error, unless the scenario lists it under `absent:`. Exit code 1 if any line
     fails, 2 for an error.
+
+    The engine memory needs no server, and takes milliseconds for a scenario.
     """
     from grantpath.engine.scenarios import runner
     from grantpath.engine.scenarios.unknown_subjects import unmentioned
@@ -58,14 +61,15 @@ def test(
         raise InvalidInput(*warnings)
     for text in warnings:
         warn(f"warning: {text}", "yellow")
-    store = session.store()
+    store = None if engine is AnsweringEngine.memory else session.store()
     try:
         with counting() as count:
             report = runner.run(
                 scenarios, store, engine.value, answer_by_spark, lambda done, of: count("scenarios", done, of)
             )
     finally:
-        store.close()
+        if store is not None:
+            store.close()
     _print(session, report)
     return 1 if report.failed else 0
 

@@ -57,7 +57,7 @@ class Descendants:
         return {
             principal
             for listed in (self.version.listed, self.version.granted_names)
-            for ref in self._below(listed, type_, place)
+            for ref in self.below(listed, type_, place)
             for principal in self._grantees(ref, fact)
         }
 
@@ -70,7 +70,7 @@ class Descendants:
     def grantees_of_each(self, fact: Fact, place: Reference) -> Iterator[set[int]]:
         """For each entity that a fact of the kind EVERY_BELOW is about: the principals that have a grant on it."""
         for type_ in fact.types:
-            for ref in self._below(self.version.listed, type_, place):
+            for ref in self.below(self.version.listed, type_, place):
                 yield self._grantees(ref, fact)
 
     def is_node(self, place: Reference) -> bool:
@@ -79,10 +79,11 @@ class Descendants:
         return (
             self.version.exists(place.text)
             or place.text in names.get(place.type, ())
-            or any(self._below(names, type_, place) for type_ in self._policy.names.below(place.type))
+            or any(self.below(names, type_, place) for type_ in self._policy.names.below(place.type))
         )
 
-    def _below(self, listed: Mapping[str, list[str]], type_: str, place: Reference) -> list[str]:
+    def below(self, listed: Mapping[str, list[str]], type_: str, place: Reference) -> list[str]:
+        """The references of a type that are below a place; `listed` has references by type, in byte order."""
         refs = listed.get(type_, [])
         begin, end = range_below(refs, type_, place, self._policy)
         return refs[begin:end]

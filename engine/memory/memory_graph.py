@@ -1,0 +1,314 @@
+"""The facts of a root in memory, behind the queries of cypher/ that questions and changes ask.
+
+Each query is answered by the method of its name, with the parameters and the rows that its file describes. So the rules
+of changes, and everything that builds questions and reads their answers, are those of a root in the database.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from grantpath.engine.answers.request import ResolvedQuestion
+from grantpath.engine.change.deltas import StoredFact, statement
+from grantpath.engine.facts.set.descendants import Descendants
+from grantpath.engine.facts.set.fact_builder import FactVersionBuilder
+from grantpath.engine.facts.set.fact_draft import advanced
+from grantpath.engine.facts.set.fact_version import OWNS, FactOrigin, FactVersion, has_any, members
+from grantpath.engine.facts.set.memory_check import MemoryChecks
+from grantpath.engine.facts.set.memory_paths import MemoryPaths, existing_below
+from grantpath.engine.facts.set.memory_views import MemoryViews
+from grantpath.engine.policy.clauses import Atom, Clauses
+from grantpath.engine.policy.facts import Fact
+from grantpath.engine.policy.policy import Policy, Requirement
+from grantpath.graph.errors import InvalidInput
+from grantpath.graph.guard.transaction import Row
+from grantpath.graph.language.near_names import CANDIDATES
+from grantpath.graph.language.reference import Reference
+
+MADE = "memory"  # the creation id of each root in memory
+Values = Mapping[str, Any]
+
+
+def needs_server(what: str) -> InvalidInput:
+    """The error for what a root in memory does not have."""
+    return InvalidInput(
+        f"{what} needs a server: a root in memory has no log, no request ids and no Cypher; use Authorizer.open"
+    )
+
+
+def created(policy: Policy, root: Reference, builtins: Sequence[Values]) -> FactVersion:
+    """The facts of a new root of a policy: the root object and the built-in subjects."""
+    version = FactVersionBuilder(policy).version(FactOrigin(MADE, root.text, policy.digest), 0)
+    facts = [f"add {root}", *(f"add {each['ref']}" for each in builtins)]
+    for each in builtins:
+        facts += [f"member {each['ref']} of {role}" for role in dict.fromkeys(each["holds"])]
+        facts += [f"allow {name} on {root} to {each['ref']}" for name in dict.fromkeys(each["allow"])]
+        facts += [f"owner {each['ref']} of {root}"] if each["owns"] else []
+    return advanced(version, [{"added": facts, "removed": []}], 0)
+
+
+class MemoryGraph:
+    """The facts of a root at one revision; while a change is made, its own facts."""
+
+    def __init__(self, policy: Policy, root: Reference, version: FactVersion) -> None:
+        self.policy, self.root, self.version = policy, root, version
+        self._conditions: dict[str, Requirement] = {}
+
+    def rows(self, query: str, **parameters: Any) -> list[Row]:
+        """The rows of a query of cypher/, by its name. Raises InvalidInput for a query that needs the database."""
+        answer: Callable[..., list[Row]] | None = getattr(self, f"_{query}", None)
+        if answer is not None:
+            return answer(**parameters)
+        paths = MemoryPaths(self.version, self.policy, self.root)
+        views = MemoryViews(self.version, self.policy, self.root)
+        for of in (paths, views):
+            if hasattr(of, query):
+                return [{**getattr(of, query)(**parameters), **self._marks}]
+        raise needs_server(f"{query}.cypher")
+
+    @property
+    def _marks(self) -> dict[str, Any]:
+        revision = self.version.revision
+        return {"revision": revision, "begun": revision, "made": MADE, "policy": self.policy.digest}
+
+    # ---- reads -------------------------------------------------------------------------------------------------------
+    def _revision(self) -> list[Row]:
+        return [self._marks]
+
+    def _read_marks(self) -> list[Row]:
+        return [{**self._marks, "loading": None, "what": None}]
+
+    def _entity_exists(self, ref: str) -> list[Row]:
+        return [{"ref": ref}] if self.version.exists(ref) else []
+
+    def _similar_names(self, type: str, ref: str, limit: int) -> list[Row]:
+        return [{"known": self.version.listed.get(type, [])[: 40 * CANDIDATES]}]
+
+    def _effective_principals(self, subject: str) -> list[Row]:
+        number = self.version.numbers.find(subject)
+        found = () if number is None else self.version.effective(number)
+        return [{"held": [self.version.numbers.refs[each] for each in found]}]
+
+    def _owned_objects(self, subject: str) -> list[Row]:
+        return [{"owned": sorted(self._owned(subject))}]
+
+    def _owned(self, subject: str) -> Iterator[str]:
+        number, refs = self.version.numbers.find(subject, -1), self.version.numbers.refs
+        for place in self.version.places_of.get(number) or ():
+            if has_any((self.version.grants.get(place) or {}).get(OWNS), {number}):
+                yield refs[place]
+
+    def _owner(self, ref: str) -> str | None:
+        owners = members(self.version.granted_on(ref).get(OWNS))
+        return next((self.version.numbers.refs[each] for each in owners), None)
+
+    def _list_entities(
+        self,
+        needed: Sequence[str],
+        type: str,
+        under: str,
+        owner: str,
+        without_owner: bool,
+        like: str,
+        hidden: Sequence[str],
+        after: str,
+        limit: int,
+    ) -> list[Row]:
+        listed = self.version.listed.get(type, [])
+        if under:
+            listed = existing_below(self.version, self.policy, type, self.policy.reference(under, self.root))
+        found = [
+            ref
+            for ref in listed
+            if ref > after
+            and ref not in hidden
+            and (not owner or self._owner(ref) == owner)
+            and not (without_owner and self._owner(ref))
+            and like.lower() in ref.partition(":")[2].lower()
+        ]
+        known = [ref for ref in needed if self.version.exists(ref) or self.version.granted_on(ref)]
+        return [{"known": known, "answer": found[:limit], **self._marks}]
+
+    def _check(self, checks: Sequence[Values], conditions: Sequence[Any]) -> list[Row]:
+        asking = MemoryChecks(self.version, self.policy, self.root)
+        answers = [
+            {"index": check["index"], **asking.answer(self._question(check, conditions[check["condition"]]))}
+            for check in checks
+        ]
+        return [{"answers": answers, **self._marks}]
+
+    def _question(self, check: Values, condition: Any) -> ResolvedQuestion:
+        """The question that the parameters of a check stand for."""
+        named = {place["name"]: place["ref"] for place in (*check["places"], *check["below"])}
+        named |= {Fact.parse(every["fact"]).place: every["ref"] for every in check["every"]}
+        places = {name: self.policy.reference(ref, self.root) for name, ref in named.items()}
+        key = f"{check['one_role']} {condition}"
+        if key not in self._conditions:
+            clauses = _clauses(condition)
+            self._conditions[key] = Requirement("", self.root.type, clauses, check["one_role"], {}, True, ("",))
+        subject = self.policy.reference(check["subject"], self.root)
+        return ResolvedQuestion(
+            self._conditions[key], places, None, {}, subject, check["as_role"], check["one_role"], check["needed"]
+        )
+
+    def _preconditions(
+        self, refs: Sequence[str], top: str, joining: Sequence[str], changes: Sequence[Values]
+    ) -> list[Row]:
+        existing = [ref for ref in refs if self.version.exists(ref)]
+        states = [self._state(change, joining) for change in changes]
+        [marks] = self._read_marks()
+        return [{"existing": existing, "states": states, "root_owner": self._owner(top), **marks}]
+
+    def _state(self, change: Values, joining: Sequence[str]) -> dict[str, Any]:
+        find, refs = self.version.numbers.find, self.version.numbers.refs
+        object_, subject = find(change["object"], -1), find(change["subject"] or "", -1)
+        edge, above = change["edge"], list[str]()
+        if edge == "MEMBER":
+            there = object_ in (self.version.containers.get(subject) or ())
+            if change["subject"] in joining and object_ >= 0:
+                above = [refs[each] for each in self.version.effective(object_) if refs[each] in joining]
+        else:
+            granted = self.version.granted_on(change["object"])
+            there = has_any(granted.get(f"{edge} {change['privilege']}"), {subject})
+        return {
+            "index": change["index"],
+            "edge": there,
+            "owner": self._owner(change["object"]) if edge == "OWNS" else None,
+            "owning": next(self._owned(change["object"]), None) if edge == "NONE" else None,
+            "above": above,
+        }
+
+    # ---- writes ------------------------------------------------------------------------------------------------------
+    def _apply(self, added: Sequence[str] = (), removed: Sequence[str] = ()) -> None:
+        entry = {"added": [*dict.fromkeys(added)], "removed": [*dict.fromkeys(removed)]}
+        self.version = advanced(self.version, [entry], self.version.revision)
+
+    def _add(self, rows: Sequence[Values]) -> list[Row]:
+        found, added = list[Row](), list[str]()
+        for row in rows:
+            ref, refs = row["ref"], self.version.numbers.refs
+            granted = [
+                [*label.split(" "), refs[by]]
+                for label, principals in self.version.granted_on(ref).items()
+                for by in members(principals)
+                if label != OWNS
+            ]
+            held = [refs[each] for each in self.version.containers.get(self.version.numbers.find(ref, -1)) or ()]
+            found.append({"ref": ref, "granted": granted, "held": held})
+            if row["exists"] and not self.version.exists(ref):
+                added.append(f"add {ref}")
+            added += [f"member {ref} of {role}" for role in row["holds"] if role not in held]
+        self._apply(added)
+        return found
+
+    def _join(self, rows: Sequence[Values], log: Sequence[Values]) -> list[Row]:
+        self._apply([f"member {row['subject']} of {row['container']}" for row in rows if not self._joined(row)])
+        return []
+
+    def _leave(self, rows: Sequence[Values], log: Sequence[Values]) -> list[Row]:
+        self._apply(removed=[f"member {row['subject']} of {row['container']}" for row in rows if self._joined(row)])
+        return []
+
+    def _joined(self, row: Values) -> bool:
+        find = self.version.numbers.find
+        return find(row["container"], -2) in (self.version.containers.get(find(row["subject"], -1)) or ())
+
+    def _own(self, rows: Sequence[Values]) -> list[Row]:
+        found: list[Row] = [
+            {"object": row["object"], "former": [*filter(None, [self._owner(row["object"])])]} for row in rows
+        ]
+        removed = [f"owner {former} of {row['object']}" for row in found for former in row["former"]]
+        self._apply([f"owner {row['owner']} of {row['object']}" for row in rows], removed)
+        return found
+
+    def _grant(self, rows: Sequence[Values], log: Sequence[Values]) -> list[Row]:
+        self._apply([_granting(row) for row in rows if not self._granted(row)])
+        return []
+
+    def _revoke(self, rows: Sequence[Values], kept: Sequence[str], log: Sequence[Values]) -> list[Row]:
+        self._apply(removed=[_granting(row) for row in rows if self._granted(row)])
+        return []
+
+    def _granted(self, row: Values) -> bool:
+        by = self.version.granted_on(row["object"]).get(f"{row['effect']} {row['privilege']}")
+        return has_any(by, {self.version.numbers.find(row["subject"], -1)})
+
+    def _drop(self, refs: Sequence[str], all: bool, kept: Sequence[str], most: int) -> list[Row]:
+        inside = {each: ref for ref in refs for each in self._inside(ref, all)}
+        removed: dict[StoredFact, str] = {}  # each fact, with the one of `refs` that caused its removal
+        for each, ref in inside.items():
+            for fact in self._facts_of(each, inside, () if all else kept):
+                removed.setdefault(fact, ref)
+        self._apply(removed=[statement(fact) for fact in removed])
+        listed = [[ref, kind, name or None, by or None, on] for (kind, name, by, on), ref in removed.items()]
+        return [{"removed": listed[: most + 1]}]
+
+    def _inside(self, ref: str, all: bool) -> Iterator[str]:
+        """An entity with all that is below it; the root object with everything, if `all`."""
+        yield ref
+        names = {**self.version.listed}
+        for type_, more in self.version.granted_names.items():
+            names[type_] = sorted({*names.get(type_, ()), *more})
+        if all:
+            yield from (each for listed in names.values() for each in listed if each != ref)
+            return
+        top, below = self.policy.reference(ref, self.root), Descendants(self.version, self.policy, self.root)
+        for type_ in self.policy.names.below(top.type):
+            if self.policy.is_securable(type_):
+                yield from below.below(names, type_, top)
+
+    def _facts_of(self, ref: str, gone: Mapping[str, str], kept: Sequence[str]) -> Iterator[StoredFact]:
+        """The entity as a fact, and the facts about its edges, without its memberships in groups and roles that are
+        `kept`."""
+        number, refs = self.version.numbers.find(ref, -1), self.version.numbers.refs
+        if self.version.exists(ref):
+            yield "ENTITY", "", "", ref
+        for container in self.version.containers.get(number) or ():
+            if refs[container] in gone or refs[container] not in kept:
+                yield "MEMBER", "", ref, refs[container]
+        users = self.version.users_in.get(number)
+        for member in (*(() if users is None else users.tolist()), *(self.version.others_in.get(number) or ())):
+            yield "MEMBER", "", refs[member], ref
+        for label, by in self.version.granted_on(ref).items():
+            effect, _, name = label.partition(" ")
+            for principal in members(by):
+                yield effect, name, refs[principal], ref
+        for place in self.version.places_of.get(number) or ():
+            for label, by in (self.version.grants.get(place) or {}).items():
+                if has_any(by, {number}):
+                    effect, _, name = label.partition(" ")
+                    yield effect, name, ref, refs[place]
+
+    # ---- the log, which is not kept ----------------------------------------------------------------------------------
+    def _log_tail(self) -> list[Row]:
+        from neo4j.time import DateTime
+
+        now = DateTime.from_native(datetime.now(UTC))
+        return [{"chain": self.root.text, "head": None, "unchained": None, "at": now}]
+
+    def _audit_write(self, rows: Sequence[Values]) -> list[Row]:
+        return []
+
+    def _delta_write(self, rows: Sequence[Values]) -> list[Row]:
+        return []
+
+    def _refusal_write(self, **refusal: Any) -> list[Row]:
+        return []
+
+    def _idempotency_find(self, id: str, parts: Sequence[str]) -> list[Row]:
+        raise needs_server("the argument `id`")
+
+
+def _clauses(condition: Any) -> Clauses:
+    """The inverse of `clauses.as_parameters`."""
+    return tuple(
+        tuple(
+            tuple(Atom(tuple(map(Fact.parse, one["any"])), tuple(map(Fact.parse, one["none"]))) for one in term)
+            for term in clause
+        )
+        for clause in condition
+    )
+
+
+def _granting(row: Values) -> str:
+    return statement((row["effect"], row["privilege"], row["subject"], row["object"]))
