@@ -13,7 +13,14 @@ from grantpath.engine.change.deltas import StoredFact, statement
 from grantpath.engine.facts.set.descendants import Descendants
 from grantpath.engine.facts.set.fact_builder import FactVersionBuilder
 from grantpath.engine.facts.set.fact_draft import advanced
-from grantpath.engine.facts.set.fact_version import OWNS, FactOrigin, FactVersion, has_any, members
+from grantpath.engine.facts.set.fact_version import (
+    OWNS,
+    FactOrigin,
+    FactVersion,
+    effect_and_privilege,
+    has_any,
+    members,
+)
 from grantpath.engine.facts.set.memory_check import MemoryChecks
 from grantpath.engine.facts.set.memory_paths import MemoryPaths, existing_below
 from grantpath.engine.facts.set.memory_views import MemoryViews
@@ -23,7 +30,7 @@ from grantpath.engine.policy.policy import Policy, Requirement
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.guard.transaction import Row
 from grantpath.graph.language.near_names import CANDIDATES
-from grantpath.graph.language.reference import Reference
+from grantpath.graph.language.reference import Reference, name_of
 
 MADE = "memory"  # the creation id of each root in memory
 Values = Mapping[str, Any]
@@ -124,7 +131,7 @@ class MemoryGraph:
             and ref not in hidden
             and (not owner or self._owner(ref) == owner)
             and not (without_owner and self._owner(ref))
-            and like.lower() in ref.partition(":")[2].lower()
+            and like.lower() in name_of(ref).lower()
         ]
         known = [ref for ref in needed if self.version.exists(ref) or self.version.granted_on(ref)]
         return [{"known": known, "answer": found[:limit], **self._marks}]
@@ -188,7 +195,7 @@ class MemoryGraph:
         for row in rows:
             ref, refs = row["ref"], self.version.numbers.refs
             granted = [
-                [*label.split(" "), refs[by]]
+                [*effect_and_privilege(label), refs[by]]
                 for label, principals in self.version.granted_on(ref).items()
                 for by in members(principals)
                 if label != OWNS
@@ -270,13 +277,13 @@ class MemoryGraph:
         for member in (*(() if users is None else users.tolist()), *(self.version.others_in.get(number) or ())):
             yield "MEMBER", "", refs[member], ref
         for label, by in self.version.granted_on(ref).items():
-            effect, _, name = label.partition(" ")
+            effect, name = effect_and_privilege(label)
             for principal in members(by):
                 yield effect, name, refs[principal], ref
         for place in self.version.places_of.get(number) or ():
             for label, by in (self.version.grants.get(place) or {}).items():
                 if has_any(by, {number}):
-                    effect, _, name = label.partition(" ")
+                    effect, name = effect_and_privilege(label)
                     yield effect, name, ref, refs[place]
 
     # ---- the log, which is not kept ----------------------------------------------------------------------------------

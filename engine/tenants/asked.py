@@ -17,7 +17,8 @@ from grantpath.graph.language.statement import Check
 # The parameters of the methods of an authorizer that are references, statements or mappings to references.
 REFERENCES = frozenset(
     [
-        *("actor", "after", "as_role", "by", "container", "member", "object", "on", "owned_by", "ref", "subject"),
+        *("actor", "after", "as_role", "by", "container", "member", "object", "objects", "on", "owned_by", "ref"),
+        "subject",
         *("to", "under"),
     ]
 )

@@ -9,7 +9,7 @@ from grantpath.graph.files.remote_path import AnyPath
 from grantpath.spark_sync.session.snapshot import Snapshot
 from grantpath.spark_sync.tables.analyst_views import SCHEMA, duckdb_views
 
-READS = ("SELECT", "EXPLAIN", "COPY")  # DuckDB's kinds of statements; a COPY writes a file, and no view
+READS = ("select", "explain", "copy")  # DuckDB's kinds of statements; a COPY writes a file, and no view
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,11 @@ def sql(snapshot: AnyPath | str, statement: str) -> SqlAnswer:
         database.execute(f"set search_path = '{SCHEMA}'")
         try:
             statements = duckdb.extract_statements(statement)
-            kinds = [each.type.name for each in statements]
+            kinds = [each.type.name.lower() for each in statements]
             if len(kinds) != 1 or kinds[0] not in READS:
                 found = "no statement" if not kinds else " and ".join(kinds)
                 raise InvalidInput(
-                    f"write one SELECT or one COPY (...) TO 'file', not {found}: a snapshot is only read"
+                    f"write one `select` or one `copy (...) to 'file'`, not {found}: a snapshot is only read"
                 )
             answer = database.execute(statements[0])
             columns = [column[0] for column in answer.description or ()]

@@ -57,4 +57,4 @@ def test_base_of_the_wheel_decides_and_names_the_extras_it_lacks(wheel: Path, tm
         "error: the command needs the extra `cli` (the package typer is missing): pip install 'grantpath[cli]'\n"
     )
     spark = subprocess.run([python, "-c", "import grantpath.spark_sync.job"], capture_output=True, text=True)
-    assert "pip install 'grantpath[spark]'" in spark.stderr
+    assert "pip install 'grantpath[replica]'" in spark.stderr

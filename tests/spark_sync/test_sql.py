@@ -45,14 +45,14 @@ def test_copy_writes_a_file(snapshot: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("statement", "message"),
     [
-        ("drop view grantpath.reach", "write one SELECT or one COPY"),
-        ("create table t (a int)", "not CREATE"),
-        ("insert into grantpath.reach values (1)", "not INSERT"),
-        ("update grantpath.reach set objects = 0", "not UPDATE"),
-        ("attach 'other.db'", "not ATTACH"),
-        ("set search_path = 'main'", "not SET"),
-        ("pragma database_list", "not PRAGMA"),
-        ("select 1; select 2", "not SELECT and SELECT"),
+        ("drop view grantpath.reach", "write one `select` or one `copy"),
+        ("create table t (a int)", "not create"),
+        ("insert into grantpath.reach values (1)", "not insert"),
+        ("update grantpath.reach set objects = 0", "not update"),
+        ("attach 'other.db'", "not attach"),
+        ("set search_path = 'main'", "not set"),
+        ("pragma database_list", "not pragma"),
+        ("select 1; select 2", "not select and select"),
         ("  ", "not no statement"),
         ("selec 1", "DuckDB: Parser Error: syntax error at or near"),
         (

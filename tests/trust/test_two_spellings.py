@@ -12,7 +12,7 @@ import pytest
 import typer.main
 from pydantic import BaseModel
 
-from grantpath.engine import AsyncAuthorizer, Authorizer, Check, GrantpathError, Listing
+from grantpath.engine import AsyncAuthorizer, Authorizer, Change, Check, GrantpathError, Listing
 from grantpath.engine.cli.main import app
 from grantpath.engine.past.past_root import PastRoot
 from grantpath.engine.tenants import registry
@@ -86,6 +86,11 @@ SAMPLES: dict[str, Any] = {
     "statement": GRANT,
     "statements": [GRANT],
     "checks": [(USER, "SELECT_TABLE", TABLE)],
+    "objects": [TABLE],
+    "former": USER,
+    "from_": ROLE,
+    "owner": USER,
+    "set_owner.ref": TABLE,
     "added": [f"allow SELECT_TABLE on {SCHEMA} to {ROLE}"],
     "removed": [GRANT],
     "who.after": "user:bob",
@@ -135,7 +140,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, Listing):
         value = value.read()
     if isinstance(value, BaseModel):
-        return value.model_dump()
+        return value.model_dump(exclude={"id"} if isinstance(value, Change) else None)  # the id of a dry run is random
     if isinstance(value, list | tuple):
         return [plain(each) for each in value]
     return value
@@ -157,11 +162,15 @@ def compare(auth: Authorizer, samples: Mapping[str, Any], needed: Mapping[str, A
         parameters = [*inspect.signature(function).parameters.values()][1:]
         if method == "question":  # its `**parameters` are those of a query: test_catalogue_answers.py passes them
             parameters = [each for each in parameters if each.kind is not inspect.Parameter.VAR_KEYWORD]
+        verb = any(each.name == "options" for each in parameters)  # they are those of `change`
+        parameters = [each for each in parameters if each.name != "options"]
         given = {each.name: sample(method, each) for each in parameters}
         optional = {each.name for each in parameters if each.default is not inspect.Parameter.empty}
         references = {name: value for name, value in given.items() if value is not None}
         for name in references:
             arguments = {key: needed.get(f"{method}.{key}", value) for key, value in needed.items() if key in given}
+            if verb:
+                arguments |= {"dry_run": True, **({"privilege": "SELECT_TABLE"} if "privilege" in given else {})}
             if method == "effects_of":
                 arguments["at"] = auth.revision_now()
             arguments |= {key: value for key, value in references.items() if key == name or key not in optional}
@@ -171,7 +180,8 @@ def compare(auth: Authorizer, samples: Mapping[str, Any], needed: Mapping[str, A
             canonical = told(lambda: getattr(auth, method)(**arguments))  # noqa: B023
             other = told(lambda: getattr(auth, method)(**{**arguments, name: spelled(arguments[name])}))  # noqa: B023
             assert spelled(arguments[name]) != arguments[name], (method, name)
-            assert other == canonical, (method, name)
+            kept = (method, name) == ("filter", "objects") and other == spelled(canonical)  # as they were given
+            assert other == canonical or kept, (method, name)
             compared += 1
             errors += isinstance(canonical, tuple)
     return compared, errors
@@ -185,7 +195,7 @@ def auth(module_tenant: Tenants) -> Authorizer:
 def test_every_parameter_of_the_api_accepts_each_spelling(auth: Authorizer) -> None:
     compared, errors = compare(auth, SAMPLES, NEEDED)
     print(f"parameters in two spellings: {compared} compared, {errors} with the same error")
-    assert compared > 40 and errors < 12
+    assert compared > 60 and errors < 18
     assert compare(with_replica(auth), SAMPLES, NEEDED)[0] == compared
 
 
@@ -253,6 +263,7 @@ WORDS: dict[str, str] = {
 OTHER_WORDS = {
     *(None, "A", "B", "DIR", "FILE", "FILE...", "HASH", "ID", "LINE", "MIB", "N", "NAME", "NAME,NAME", "OUT"),
     *("PRIVILEGE", "REVISION", "REVISION|TIME", "SNAPSHOT", "TIME", "TIME|REVISION", "TYPE", "[ROOT]"),
+    "SQL",  # it is for DuckDB, which compares texts
     "QUESTION",  # of `ask`, which needs a snapshot: `PastRoot.answer` parses and resolves the same text
     "TEXT",  # a part of a name, in `list --like`
 }

@@ -199,6 +199,7 @@ NEEDS_SPARK_4 = {"grantpath.spark_sync.data_source"}  # tests/spark_sync/test_da
 @pytest.mark.slow
 def test_every_module_can_be_imported_first() -> None:
     found = {f"grantpath.{name_of(path)[:-3].replace('/', '.')}" for path in FILES if path.stem[:2] != "__"}
+    found = {name.replace("grantpath.engine.front.", "grantpath.") for name in found}
     names = sorted(found - NEEDS_SPARK_4)
     ran = subprocess.run([sys.executable, "-c", ALONE, *names], capture_output=True, text=True)
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")

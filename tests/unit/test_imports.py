@@ -123,12 +123,12 @@ def test_missing_cli_extra_ends_with_2_and_its_remedy(package: str) -> None:
 
 def test_missing_spark_extra_ends_with_2_and_its_remedy(tmp_path: Path) -> None:
     code = WITHOUT.format(absent={"pyspark"}) + "from grantpath.engine.cli.start import main\nsys.exit(main())"
-    ran = run(code, "ask", str(tmp_path), "who can load_table on table:a.b.c")
+    ran = run(code, "mirror", str(tmp_path / "out"))
     assert (ran.returncode, ran.stdout) == (2, "")
-    assert ran.stderr == "error: Spark needs the extra `spark` (pyspark missing): pip install 'grantpath[spark]'\n"
+    assert ran.stderr == "error: a mirror needs the extra `spark` (pyspark missing): pip install 'grantpath[spark]'\n"
 
 
 def test_report_names_the_extra_that_installs_its_templates() -> None:
     ran = run(WITHOUT.format(absent={"jinja2"}) + "import grantpath.spark_sync.reporting.report_page")
     last = ran.stderr.splitlines()[-1]
-    assert last.endswith("the report needs the extra `spark` (jinja2 missing): pip install 'grantpath[spark]'")
+    assert last.endswith("the report needs the extra `review` (jinja2 missing): pip install 'grantpath[review]'")

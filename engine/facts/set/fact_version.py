@@ -35,6 +35,12 @@ def members(principals: Principals | None) -> Collection[int]:
     return () if principals is None else (principals,) if isinstance(principals, int) else principals
 
 
+def effect_and_privilege(label: str) -> tuple[str, str]:
+    """ALLOW and SELECT_TABLE for 'ALLOW SELECT_TABLE'; OWNS and an empty text for OWNS."""
+    effect, _, privilege = label.partition(" ")
+    return effect, privilege
+
+
 def has_any(principals: Principals | None, others: AbstractSet[int]) -> bool:
     """Whether one of the principals is among the others."""
     if isinstance(principals, int):

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from grantpath.engine.facts.set.descendants import Descendants
-from grantpath.engine.facts.set.fact_version import OWNS, FactVersion, has_any, members
+from grantpath.engine.facts.set.fact_version import OWNS, FactVersion, effect_and_privilege, has_any, members
 from grantpath.engine.facts.set.memory_paths import MemoryPaths, existing_below, route
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.language.reference import Reference, length_of
@@ -119,7 +119,7 @@ class MemoryViews:
 
     def _grants_on(self, ref: str) -> Iterator[dict[str, str]]:
         for label, by in self._version.granted_on(ref).items():
-            effect, _, privilege = label.partition(" ")
+            effect, privilege = effect_and_privilege(label)
             for principal in members(by) if privilege else ():
                 subject = self._version.numbers.refs[principal]
                 yield {"effect": effect, "privilege": privilege, "object": ref, "subject": subject}
