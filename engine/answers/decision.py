@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, Self, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, cast
 
 from pydantic import GetJsonSchemaHandler, SerializerFunctionWrapHandler, model_serializer
 from pydantic.json_schema import JsonSchemaValue
@@ -12,6 +12,7 @@ from pydantic_core import CoreSchema
 from grantpath.engine.answers.evaluation import Evaluation, FoundFacts, own_denial, winning
 from grantpath.engine.answers.graph_path import GraphPath
 from grantpath.engine.answers.notebook import verdict_html
+from grantpath.engine.answers.path_drawing import draw
 from grantpath.engine.answers.remedy import nearest
 from grantpath.engine.policy.facts import Fact, FactKind
 from grantpath.engine.policy.policy import Policy
@@ -170,6 +171,12 @@ class Explanation(Decision):
         rest = "paths" if self.complete else "paths (not all)"
         lists = [("because", self.because), ("missing", self.missing), (rest, self.paths), ("remedy", self.remedy)]
         return verdict_html(self._verdict, words_of(self.question), lists, self.revision)
+
+    def draw(self, form: Literal["tree", "mermaid", "dot"] = "tree") -> str:
+        """The paths as a tree of text, or as a diagram for Mermaid or Graphviz. Grants and ownerships are marked: by an
+        asterisk, or by color and width. Empty if the decision does not depend on an edge. Raises InvalidInput for
+        another form."""
+        return draw(self.typed_paths, form)
 
     @property
     def decision(self) -> Decision:

@@ -1,5 +1,6 @@
 """The commands that ask questions: check, explain, revocation, who, which."""
 
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -29,6 +30,16 @@ if TYPE_CHECKING:
     from grantpath.graph.language.statement import Check
 
 PANEL = "Ask"
+
+
+class PathForm(StrEnum):
+    """The forms in which the paths of an explanation are drawn."""
+
+    tree = "tree"
+    mermaid = "mermaid"
+    dot = "dot"
+
+
 Subject = Annotated[str, typer.Argument(metavar="SUBJECT", help="the subject, e.g. user:bob")]
 Name = Annotated[
     str, typer.Argument(metavar="NAME", help="a PRIVILEGE or an operation, e.g. SELECT_TABLE or load_table")
@@ -132,6 +143,9 @@ def explain(
     at_least: AtLeast = None,
     as_of: AsOf = None,
     snapshot: Snapshots = [],  # noqa: B006
+    form: Annotated[
+        PathForm | None, typer.Option("--format", help="draw the paths: a tree, or a diagram for Mermaid or Graphviz")
+    ] = None,
 ) -> int:
     """Explain why SUBJECT can use NAME on REF, or why not.
 
@@ -139,7 +153,12 @@ def explain(
     DENY that the remedy revokes. If further grants or memberships lead to the same decision, the last line reports it,
     and --all prints their paths too. --json has the statements of the remedy as `remedy`, and whether the paths are
     complete as `complete`. Exit codes as for check.
+
+    --format tree prints the paths as a tree, in which an asterisk marks grants and ownerships; mermaid and dot print
+    only a diagram.
     """
+    if session.json and form is not None:
+        raise InvalidInput(f"--json and --format {form} cannot be combined; give one of them")
     with session.open() as authorizer:
         explanation = authorizer.explain(
             subject,
@@ -153,9 +172,14 @@ def explain(
         )
     if session.json:
         emit_model(explanation)
+    elif form in (PathForm.mermaid, PathForm.dot):
+        print(explanation.draw(form.value))
     else:
         show_decision(explanation.decision)
-        lines(out(), "path" if len(explanation.paths) < 2 else "paths", explanation.paths, "cyan")
+        if form is None or not explanation.typed_paths:
+            lines(out(), "path" if len(explanation.paths) < 2 else "paths", explanation.paths, "cyan")
+        else:
+            out().print(styled(explanation.draw("tree"), "cyan"))
         if not explanation.complete:
             more = "the list is cut" if every else "--all has the paths of every deciding fact"
             out().print(styled(f"  these are not all paths: {more}", "dim"))
