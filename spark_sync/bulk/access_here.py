@@ -138,9 +138,11 @@ class _Table:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        if kind is None:
-            self._flush()
-        self._writer.close()
+        try:
+            if kind is None:
+                self._flush()
+        finally:
+            self._writer.close()
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Adds rows of a sweep."""

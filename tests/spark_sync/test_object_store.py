@@ -14,6 +14,7 @@ from grantpath.engine import Authorizer
 from grantpath.engine.facts.snapshot.snapshot_questions import ask
 from grantpath.graph.errors import GrantpathError, InvalidInput
 from grantpath.graph.files.remote_path import RemotePath, local_path, remove_tree
+from grantpath.spark_sync.bulk.bulk_access import access
 from grantpath.spark_sync.bulk.difference import diff
 from grantpath.spark_sync.bulk.verification import exposed, verify, widest
 from grantpath.spark_sync.following.follower import follow
@@ -105,6 +106,14 @@ def test_everything_that_reads_a_snapshot_reads_it_from_an_object_store(place: R
     assert (checked.compared, checked.different) == (20, [])
     views = duckdb_views(uris[1])
     assert f"{there.plain_uri.split('/ä')[0]}/" in views and "/access/versions/" in views
+
+
+def test_bulk_answers_are_written_into_an_object_store(place: RemotePath, tmp_path: Path) -> None:
+    there, here = write_snapshot(world(), place / ODD), write_snapshot(world(), tmp_path / "here")
+    for names in (NAMES, ["SELECT_TABLE"]):
+        reports = [access(each, names, names[:1]) for each in (there, str(here))]
+        assert reports[0].accessible == reports[1].accessible
+        assert table_sums(there) == table_sums(here)
 
 
 def test_copy_of_the_facts_starts_from_an_object_store_and_commands_take_its_uri(

@@ -1,5 +1,6 @@
 """A snapshot is answered without Spark: by processes in which pyspark cannot be imported."""
 
+import errno
 import json
 import subprocess
 import sys
@@ -9,11 +10,13 @@ from typing import Any
 import pytest
 
 from grantpath.engine.facts.snapshot.snapshot_questions import ask
+from grantpath.graph.errors import GrantpathError
 from grantpath.spark_sync.bulk.bulk_access import access
 from grantpath.spark_sync.session.snapshot import Snapshot
 
 from ..oracle import oracle
 from ..support.plain_access import write_snapshot
+from ..support.table_sums import table_sums
 
 HIDDEN = """
 import importlib.util, json, sys
@@ -81,6 +84,20 @@ def test_a_former_answer_stays_if_a_new_one_cannot_be_written(snapshot: Path) ->
         access(snapshot, ["load_tabel"])
     assert Snapshot(snapshot).table("access/reach").to_pylist() == before
     assert ask(snapshot, "who can load_table on table:hr.s.a").answer == ["user:bob"]
+
+
+def test_a_full_disk_leaves_the_former_answer(snapshot: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    access(snapshot, ["load_table"], ["load_table"])
+    before = table_sums(snapshot)
+
+    def full(*given: Any, **named: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch, pytest.raises(GrantpathError, match="the disk is full"):
+        patch.setattr("pyarrow.parquet.ParquetWriter.write_table", full)
+        access(snapshot, ["SELECT_TABLE"])
+    assert table_sums(snapshot) == before
+    assert not [*snapshot.glob(".*")]
 
 
 def test_an_estate_without_users_or_objects_has_empty_tables(tmp_path: Path) -> None:
