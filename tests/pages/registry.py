@@ -68,6 +68,7 @@ NOT_RUN = {
     ". .venv/bin/activate": "the tests run in an environment",
     "grantpath up": "it starts a server: tests/graph/test_server.py",
     "SERVICE_SECRET=change-me uvicorn": "it serves until it is stopped: tests/engine/authorizer/test_service.py",
+    "SERVICE_SECRET=change-me flask": "it serves until it is stopped: tests/engine/authorizer/test_flask_service.py",
     "export SIGNATURE=": "it needs the service",
     "curl": "it needs the service",
     "NEO4J_PASSWORD=... SERVICE_SECRET=... docker compose": "it needs a Docker engine: tests/docs/test_deployment.py",

@@ -29,6 +29,7 @@ COMMANDS += [
     "access",
     "report",
     "export",
+    "sql",
     "ask",
     "diff",
     "verify",
