@@ -43,7 +43,7 @@ class AccessReport:
 
 def access(
     snapshot: AnyPath | str,
-    names: list[str] | None = None,
+    names: Sequence[str] | None = None,
     expand: Sequence[str] = (),
     progress: ReportLine = lambda _: None,
     broadcast_mib: int = BROADCAST_MIB,

@@ -173,13 +173,14 @@ def explain(
     if session.json:
         emit_model(explanation)
     elif form in (PathForm.mermaid, PathForm.dot):
-        print(explanation.draw(form.value))
+        print(explanation.draw("mermaid" if form is PathForm.mermaid else "dot"))
     else:
         show_decision(explanation.decision)
         if form is None or not explanation.typed_paths:
             lines(out(), "path" if len(explanation.paths) < 2 else "paths", explanation.paths, "cyan")
         else:
-            out().print(styled(explanation.draw("tree"), "cyan"))
+            for line in explanation.draw("tree").split("\n"):
+                out().print(styled(line, "cyan"))
         if not explanation.complete:
             more = "the list is cut" if every else "--all has the paths of every deciding fact"
             out().print(styled(f"  these are not all paths: {more}", "dim"))
