@@ -85,7 +85,7 @@ def _measure(name: str, asked: int) -> Figures:
         started = time.perf_counter()
         mirror(connection(), root, out, print_progress)
         figures["mirror"] = time.perf_counter() - started
-        answered = access(out, NAMES, [], print_progress, entities_here=0)
+        answered = access(out, NAMES, [], print_progress, in_process_limit=0)
         figures["access"] = answered.seconds
         figures["pairs"] = sum(answered.accessible.values())
         figures["memory"], figures["cpu"] = use.end()

@@ -1,6 +1,6 @@
 """Computes the bulk answers: the access of all users, by subject (reach) and by object (exposure), in one pass.
 
-Small estates are answered in this process (`access_here.py`), which takes seconds; large ones by Spark
+Small estates are answered in this process (`access_in_process.py`), which takes seconds; large ones by Spark
 (`access_in_spark.py`). Both run the same functions, and write the same tables.
 """
 
@@ -15,14 +15,14 @@ from grantpath.graph.errors import InvalidInput
 from grantpath.graph.extras import need_extra
 from grantpath.graph.files.remote_path import AnyPath
 from grantpath.graph.progress import ReportLine
-from grantpath.spark_sync.bulk.access_here import write_here
+from grantpath.spark_sync.bulk.access_in_process import write_in_process
 from grantpath.spark_sync.bulk.bulk_questions import Name, conditions
 from grantpath.spark_sync.bulk.sweep_task import Sweep, forget, opened
 from grantpath.spark_sync.session.snapshot import Snapshot, write_table
 from grantpath.spark_sync.versions.remote_versions import writing
 
 BROADCAST_MIB = 256  # if the facts need more, Spark joins them to the subjects, and no worker has all of them
-ENTITIES_HERE = 250_000  # the most entities of an estate that is answered in this process
+IN_PROCESS_LIMIT = 250_000  # the most entities of an estate that is answered in this process
 FACTS_PER_ENTITY = 8  # the most facts for each of these
 ROWS = 200_000  # rows (subject, role, holder) in a sweep
 BLOCK = 65_536  # a task sums the exposure of this many targets of one condition at a time
@@ -47,13 +47,13 @@ def access(
     expand: Sequence[str] = (),
     progress: ReportLine = lambda _: None,
     broadcast_mib: int = BROADCAST_MIB,
-    entities_here: int = ENTITIES_HERE,
+    in_process_limit: int = IN_PROCESS_LIMIT,
 ) -> AccessReport:
     """Writes reach, exposure and, for the names in `expand`, intervals into the snapshot's folder `access`.
 
     `names` are privileges and operations, each on all of its types; None means all names that need no second object.
 
-    A snapshot with at most `entities_here` entities, and at most 8 facts for each, is answered in this process; a
+    A snapshot with at most `in_process_limit` entities, and at most 8 facts for each, is answered in this process; a
     larger one by Spark, which needs the extra `spark`. In Spark, each worker has all facts in memory if they need at
     most `broadcast_mib` MiB. Otherwise Spark joins them to the subjects, which takes longer. Raises Unknown or Invalid
     for a name, InvalidInput if the snapshot cannot be read, ServerError, and GrantpathError if the disk is full.
@@ -70,7 +70,7 @@ def access(
             f"expand: {', '.join(sorted(unknown))} needs a second object and has no bulk answer; omit it"
         )
     entities, facts = source.meta.counts["objects"], source.meta.counts["intervals"]
-    here = entities <= entities_here and facts <= FACTS_PER_ENTITY * entities_here
+    here = entities <= in_process_limit and facts <= FACTS_PER_ENTITY * in_process_limit
     joined = not here and facts * FACT_BYTES > broadcast_mib * 2**20
     plans = [
         Sweep(folder, meta, wanted, frozenset(expand), one_role, joined, ROWS, BLOCK)
@@ -84,7 +84,7 @@ def access(
         fresh = done.enter_context(writing(source.folder / "access", replace=True))
         _write_names(fresh, listed)
         if here or not plans:
-            written = write_here(plans, listed, fresh)
+            written = write_in_process(plans, listed, fresh)
         else:
             need_extra("spark", f"an estate of {entities:,} entities")
             from grantpath.spark_sync.bulk.access_in_spark import write_in_spark

@@ -57,7 +57,7 @@ def estate(server: Connection, module_tenant: Tenants, tmp_path_factory: pytest.
     auth = module_tenant("gravitino", [*world, *ODD], root="main")
     out = tmp_path_factory.mktemp("views") / "it's [c:d]*{x}"
     mirror(server, auth.tenant, out, print)
-    access(out, ["list_catalog", "USE_CATALOG"], EXPANDED, print, entities_here=0)
+    access(out, ["list_catalog", "USE_CATALOG"], EXPANDED, print, in_process_limit=0)
     sql = BothEngines(spark_session.engine(print).spark, out, "views_of_a_test")
     yield Estate(auth, out, sql)
     sql.close()
@@ -147,7 +147,7 @@ def test_snapshot_without_access_has_no_views_of_it(server: Connection, tenant: 
     auth = tenant("gravitino", ["add user:ann", "add catalog:c"])
     for each in ("full", "bare"):
         mirror(server, auth.tenant, tmp_path / each, print)
-    access(tmp_path / "full", ["USE_CATALOG"], [], print, entities_here=0)
+    access(tmp_path / "full", ["USE_CATALOG"], [], print, in_process_limit=0)
     try:
         assert {"reach", "exposure", "names"} <= set(register(spark, tmp_path / "full", "one_of_two"))
         made = register(spark, str(tmp_path / "bare"), "one_of_two")

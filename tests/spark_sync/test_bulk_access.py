@@ -16,7 +16,7 @@ import pytest
 
 from grantpath.engine.facts.snapshot.snapshot_questions import ask
 from grantpath.graph.errors import GrantpathError, Inconsistent, InvalidInput, Unknown, UnknownName
-from grantpath.spark_sync.bulk import access_here, bulk_access
+from grantpath.spark_sync.bulk import access_in_process, bulk_access
 from grantpath.spark_sync.bulk.bulk_access import access
 from grantpath.spark_sync.bulk.bulk_questions import ALL_USERS
 from grantpath.spark_sync.bulk.difference import diff
@@ -74,11 +74,11 @@ def test_bulk_answers_agree_with_the_oracle(
     expand = [name for name in expand if name not in made.aliases and made.same_privilege(name) == name]
     monkeypatch.setattr(bulk_access, "ROWS", 10)  # read in several pieces even here
     monkeypatch.setattr(bulk_access, "BLOCK", 3)
-    access(out, None, expand, print, broadcast_mib=0, entities_here=0)
+    access(out, None, expand, print, broadcast_mib=0, in_process_limit=0)
     joined = table_sums(out)
-    by_spark = access(out, None, expand, print, entities_here=0)
+    by_spark = access(out, None, expand, print, in_process_limit=0)
     assert table_sums(out) == joined
-    monkeypatch.setattr(access_here, "ROWS", 7)
+    monkeypatch.setattr(access_in_process, "ROWS", 7)
     report = access(out, None, expand)  # in this process
     assert table_sums(out) == joined
     assert replace(report, seconds=0) == replace(by_spark, seconds=0)
@@ -130,7 +130,7 @@ def test_ask_answers_from_the_snapshot_alone(gravitino: Path) -> None:
 
 def test_chosen_names_have_widest_users_and_most_exposed_objects(gravitino: Path) -> None:
     made = world("gravitino")
-    report = access(gravitino, ["load_table", "list_tables"], [], print, entities_here=0)
+    report = access(gravitino, ["load_table", "list_tables"], [], print, in_process_limit=0)
     assert {(name, type_) for name, type_, _ in report.names} == {("load_table", "table"), ("list_tables", "schema")}
     people = [ref for ref in made.subjects() if ref.startswith("user:")]
     many = {who: len(made.which("table", who, "load_table")) for who in people}
@@ -143,7 +143,7 @@ def test_chosen_names_have_widest_users_and_most_exposed_objects(gravitino: Path
     with pytest.raises(InvalidInput, match="no bulk answers for SELECT_TABLE"):
         widest(gravitino, "SELECT_TABLE", "table")
     with pytest.raises(UnknownName, match="load_table"):
-        access(gravitino, ["load_tabel"], [], print, entities_here=0)
+        access(gravitino, ["load_tabel"], [], print, in_process_limit=0)
 
 
 def test_job_computes_access_and_reports_failures(gravitino: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -171,7 +171,7 @@ def test_relative_snapshot_path_follows_the_working_folder(
     """Spark's workers keep the working folder in which the session started."""
     shutil.copytree(gravitino, tmp_path / "here")
     monkeypatch.chdir(tmp_path)
-    report = access(Path("here"), ["SELECT_TABLE"], [], print, entities_here=0)
+    report = access(Path("here"), ["SELECT_TABLE"], [], print, in_process_limit=0)
     assert report.snapshot == Path("here") and sum(report.accessible.values()) > 0
 
 
@@ -241,12 +241,12 @@ def test_snapshot_that_is_half_written_has_no_access_and_then_one(gravitino: Pat
         (odd, "'start' names positions that are not in `objects`"),
     ):
         with pytest.raises(InvalidInput, match=message) as error:
-            access(out, ["load_table"], [], print, entities_here=0)
+            access(out, ["load_table"], [], print, in_process_limit=0)
         assert len(str(error.value).splitlines()) == 1
         assert not (out / "access").exists() and not [*out.glob(".access*")]
         shutil.rmtree(out)
         shutil.copytree(gravitino, out, ignore=shutil.ignore_patterns("access"))
-        assert access(out, ["load_table"], [], print, entities_here=0).reach_rows
+        assert access(out, ["load_table"], [], print, in_process_limit=0).reach_rows
     with (
         pytest.raises(GrantpathError, match=r"ran out of memory .*GRANTPATH_SPARK_MEMORY"),
         spark_session.clear_errors(),

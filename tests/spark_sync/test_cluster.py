@@ -57,7 +57,7 @@ def estate(module_tenant: Tenants, server: Connection, tmp_path_factory: pytest.
     load_generated(auth, folder, SIZE)
     meta = mirror(server, auth.tenant, folder / "snapshot", print)
     assert meta.counts["closure"] > 30_000
-    access(folder / "snapshot", NAMES, EXPAND, print, entities_here=0)
+    access(folder / "snapshot", NAMES, EXPAND, print, in_process_limit=0)
     return Estate(auth.tenant, login, table_sums(folder / "snapshot"))
 
 

@@ -37,7 +37,7 @@ found = {
 refused = []
 for attempt in (
     lambda: Snapshot(Path(folder)).graph(spark),
-    lambda: access(Path(folder), ["SELECT_TABLE"], [], print, entities_here=0),
+    lambda: access(Path(folder), ["SELECT_TABLE"], [], print, in_process_limit=0),
     lambda: spark_session.engine(print),
 ):
     try:

@@ -111,11 +111,11 @@ def test_mirror_on_a_full_disk_leaves_nothing(
 def test_access_on_a_full_disk_keeps_the_former_one(server: Connection, tenant: Tenants, tmp_path: Path) -> None:
     auth, out = tenant("gravitino", FACTS), tmp_path / "out"
     mirror(server, auth.tenant, out, print)
-    access(out, ["load_catalog"], [], print, entities_here=0)
+    access(out, ["load_catalog"], [], print, in_process_limit=0)
     before = table_sums(out)
     with files_of_spark(500), pytest.raises(GrantpathError, match=MESSAGE):
-        access(out, ["load_catalog", "drop_catalog"], [], print, entities_here=0)
+        access(out, ["load_catalog", "drop_catalog"], [], print, in_process_limit=0)
     assert table_sums(out) == before
     assert {each.name for each in out.iterdir()} >= {"access"} and not [*out.glob(".*")]
-    access(out, ["load_catalog", "drop_catalog"], [], print, entities_here=0)
+    access(out, ["load_catalog", "drop_catalog"], [], print, in_process_limit=0)
     assert table_sums(out) != before

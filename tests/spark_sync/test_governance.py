@@ -84,7 +84,7 @@ def asked(server: Connection, module_tenant: Tenants, tmp_path_factory: pytest.T
     auth = module_tenant("gravitino", facts, root=ROOT_NAME)
     out = tmp_path_factory.mktemp("governance") / "snapshot"
     mirror(server, auth.tenant, out, print)
-    access(out, NAMES, NAMES, print, entities_here=0)
+    access(out, NAMES, NAMES, print, in_process_limit=0)
     sql = BothEngines(spark_session.engine(print).spark, out, "governance_of_a_test")
     yield Asked(auth, sql, world)
     sql.close()

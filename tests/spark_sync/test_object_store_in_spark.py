@@ -42,7 +42,7 @@ mirroring.SMALL = 0
 found = []
 for out in sys.argv[2:]:
     mirror(connection(), sys.argv[1], out, print)
-    access(out, ["load_table", "SELECT_TABLE"], ["load_table"], print, entities_here=0)
+    access(out, ["load_table", "SELECT_TABLE"], ["load_table"], print, in_process_limit=0)
     spark = spark_session.engine(print).spark
     views = register(spark, out)
     rows = [sorted(map(str, spark.sql(f"select * from grantpath.{view}").collect())) for view in views]
@@ -100,7 +100,7 @@ def test_executors_of_a_cluster_read_and_write_an_object_store_and_log_no_login(
     arguments = [auth.tenant, uri, "--expand", "load_table"]
     logged = submit("local-cluster[2,1,1024]", log, arguments, login(server), *options, program=program).finish()
     mirror(server, auth.tenant, tmp_path / "here", print)
-    access(tmp_path / "here", None, ["load_table"], print, entities_here=0)
+    access(tmp_path / "here", None, ["load_table"], print, in_process_limit=0)
     assert table_sums(uri) == table_sums(tmp_path / "here")
     assert uri in logged and SECRET not in logged and KEY not in logged
 
@@ -109,7 +109,7 @@ def test_spark_without_the_connector_says_how_to_get_it(bucket: str, monkeypatch
     there = remote(f"{bucket}/without")
     write_snapshot(world(), there)
     spark = spark_session.engine(print).spark
-    for command in (lambda: access(there, None, [], print, entities_here=0), lambda: register(spark, there)):
+    for command in (lambda: access(there, None, [], print, in_process_limit=0), lambda: register(spark, there)):
         with pytest.raises(InvalidInput, match=r"Spark cannot open it \(.*S3AFileSystem not found\); .*hadoop-aws:3"):
             command()
     assert {each.name for each in there.glob("*")} == {"current", "versions"}

@@ -241,7 +241,7 @@ def test_snapshot_is_written_and_read_at_a_uri(
         monkeypatch.setattr(mirroring, "SMALL", small)
         uri = (tmp_path / way / name).as_uri()
         mirror(server, auth.tenant, uri, print)
-        assert access(uri, ["load_catalog"], [], print, entities_here=0).snapshot == tmp_path / way / name
+        assert access(uri, ["load_catalog"], [], print, in_process_limit=0).snapshot == tmp_path / way / name
         for given in (uri, Path(uri)):
             assert ask(given, "which catalog can user:u load_catalog").answer == ["catalog:c"]
     assert {each.name for each in tmp_path.iterdir()} == {"here", "tasks"}
@@ -292,7 +292,7 @@ def test_snapshot_can_be_in_a_folder_of_any_name(tmp_path: Path, monkeypatch: py
         snapshot(source, tmp_path / "ab%20 ä", engine)
         monkeypatch.setenv("GRANTPATH_CLOSURE", "joins")
         out = snapshot(grown, tmp_path / "a[b]%20 ä", engine)
-        report = access(out, ["load_metalake"], [], print, entities_here=0)
+        report = access(out, ["load_metalake"], [], print, in_process_limit=0)
     finally:
         os.umask(before)
     users = [ref for ref in grown.subjects() if ref.startswith("user:")]

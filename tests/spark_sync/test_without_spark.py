@@ -63,7 +63,7 @@ def test_what_needs_spark_names_the_extra(snapshot: Path) -> None:
     program = f"""
 from grantpath.spark_sync import access
 found = []
-for work in (lambda: access({str(snapshot)!r}, ["load_table"], entities_here=0),
+for work in (lambda: access({str(snapshot)!r}, ["load_table"], in_process_limit=0),
              lambda: __import__("grantpath.spark_sync.mirroring.mirror")):
     try:
         work()

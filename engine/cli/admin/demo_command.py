@@ -159,7 +159,7 @@ def _spark(authorizer: "CommandAuthorizer", login: "Connection", console: "Conso
     expect_small_jobs()
     with working("Spark is working") as progress:
         meta = mirror(login, authorizer.tenant, target, progress)
-        access(target, ASKED, ["load_table"], progress, entities_here=0)  # the demo shows Spark
+        access(target, ASKED, ["load_table"], progress, in_process_limit=0)  # the demo shows Spark
     names = ("load_table", "table")
     users = [(ref, f"{many:,}") for ref, many in exposed(target, *names, 10)]
     console.print("\nWho can load each table: the ten most exposed")

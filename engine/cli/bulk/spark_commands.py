@@ -54,10 +54,10 @@ BroadcastLimit = Annotated[
         help="the most memory for the facts in each Spark worker; if they need more, a slower join is used",
     ),
 ]
-EntitiesHere = Annotated[
+InProcessLimit = Annotated[
     int,
     typer.Option(
-        "--entities-here",
+        "--in-process-limit",
         metavar="N",
         min=0,
         help="a snapshot with at most N entities is answered in this process, a larger one by Spark",
@@ -79,7 +79,7 @@ def access(
     names: Names = [],  # noqa: B006
     expand: Expand = [],  # noqa: B006
     broadcast_limit: BroadcastLimit = 256,
-    entities_here: EntitiesHere = 250_000,
+    in_process_limit: InProcessLimit = 250_000,
 ) -> None:
     """Answer for all users at once: who can use what, as reach by user and exposure by object.
 
@@ -91,7 +91,7 @@ def access(
 
     asked = _split(names)
     with working("answering for all users") as progress:
-        report = compute(snapshot, asked or None, _split(expand), progress, broadcast_limit, entities_here)
+        report = compute(snapshot, asked or None, _split(expand), progress, broadcast_limit, in_process_limit)
     if session.json:
         answer = [{"name": name, "type": type_, "pairs": many} for (name, type_), many in report.accessible.items()]
         emit({"answer": answer, "complete": True, "reach_rows": report.reach_rows, "seconds": report.seconds})

@@ -30,7 +30,7 @@ ROW_GROUP = 500_000  # rows of a table that are written at a time
 Names = Mapping[int, Sequence[Name]]  # by condition
 
 
-def write_here(plans: Sequence[Sweep], listed: Sequence[Name], folder: AnyPath) -> Written:
+def write_in_process(plans: Sequence[Sweep], listed: Sequence[Name], folder: AnyPath) -> Written:
     """Writes the tables into `folder`, which has the table `names`. Raises the errors of `access`."""
     names: dict[int, list[Name]] = defaultdict(list)
     for each in listed:
