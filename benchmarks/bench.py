@@ -165,12 +165,12 @@ def _lists(authorizer: Authorizer, questions: Sequence[Question], progress: Call
 def _spark(authorizer: Authorizer, progress: Callable[[str], None]) -> Figures:
     os.environ.setdefault("GRANTPATH_SPARK_MEMORY", SPARK_MEMORY)
     from grantpath.spark_sync.bulk.bulk_access import access
-    from grantpath.spark_sync.mirroring.mirror import mirror
+    from grantpath.spark_sync.mirroring.mirror import mirror_tenant
 
     folder = Path(tempfile.mkdtemp(prefix="grantpath-bench-"))
     try:
         start = time.perf_counter()
-        mirror(connection(), authorizer.tenant, folder / "snapshot", progress)
+        mirror_tenant(connection(), authorizer.tenant, folder / "snapshot", progress)
         middle = time.perf_counter()
         names = [*authorizer.policy.names.privileges, *TABLE_OPERATIONS]
         report = access(folder / "snapshot", names, [], progress)

@@ -70,7 +70,8 @@ def _apart(size: str, questions: int) -> Figures:
 
 
 def _measure(name: str, asked: int) -> Figures:
-    from grantpath.spark_sync import access, mirror
+    from grantpath.spark_sync import access
+    from grantpath.spark_sync.mirroring.mirror import mirror_tenant
 
     size = SIZES[name]
     with ProcessPoolExecutor(1, get_context("spawn")) as other:  # not in the driver's memory
@@ -83,7 +84,7 @@ def _measure(name: str, asked: int) -> Figures:
     try:
         out = folder / "snapshot"
         started = time.perf_counter()
-        mirror(connection(), root, out, print_progress)
+        mirror_tenant(connection(), root, out, print_progress)
         figures["mirror"] = time.perf_counter() - started
         answered = access(out, NAMES, [], print_progress, in_process_limit=0)
         figures["access"] = answered.seconds

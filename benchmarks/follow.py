@@ -21,9 +21,9 @@ from grantpath.engine.facts.snapshot.snapshot_reader import TABLES
 from grantpath.engine.tenants import registry
 from grantpath.engine.transfer import importer
 from grantpath.graph.embedded.connect import connection
-from grantpath.spark_sync import mirror
 from grantpath.spark_sync.following.change_files import change_files
 from grantpath.spark_sync.following.follower import Followed, follow
+from grantpath.spark_sync.mirroring.mirror import mirror_tenant
 from grantpath.spark_sync.session.snapshot import Snapshot
 
 ROOT = "follow"
@@ -44,7 +44,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="grantpath-follow-") as folder:
         out, new, tenant = Path(folder) / "out", Path(folder) / "new", _loaded(estate)
         with Authorizer.open(tenant, timeout=60) as auth:
-            mirror(connection(), tenant, out, print_progress)
+            mirror_tenant(connection(), tenant, out, print_progress)
             begin, changes = auth.revision_now(), ordinary_changes(estate, random.Random(SEED))
             while (made := auth.revision_now() - begin) < options.backlog:
                 auth.given([next(changes) for _ in range(min(BATCH, options.backlog - made))])
@@ -54,7 +54,7 @@ def main() -> None:
             rows = sum(pq.read_metadata(each.path).num_rows for each in change_files(out))
             print(f"backlog of {options.backlog:,}: {options.backlog / seconds:.1f} changes a second, {rows:,} rows")
             _measure_singles(auth, out, changes, options.singles)
-            mirror(connection(), tenant, new, print_progress)
+            mirror_tenant(connection(), tenant, new, print_progress)
             listed = [name for name in TABLES if (new / name).exists()]
             equal = all(_rows(out, name) == _rows(new, name) for name in listed)
             print(f"{len(listed)} tables: {'equal to' if equal else 'NOT'} those of a new mirror")

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from grantpath.graph.embedded.connect import connection
 from grantpath.graph.errors import GrantpathError
 from grantpath.spark_sync.bulk.bulk_access import BROADCAST_MIB, access
-from grantpath.spark_sync.mirroring.mirror import mirror
+from grantpath.spark_sync.mirroring.mirror import mirror_tenant
 
 
 def main(given: Sequence[str] | None = None) -> int:
@@ -22,7 +22,7 @@ def main(given: Sequence[str] | None = None) -> int:
     options = _arguments(given)
     try:
         if options.command == "mirror":
-            meta = mirror(connection(), options.root, options.out, _report)
+            meta = mirror_tenant(connection(), options.root, options.out, _report)
             _report(f"{options.out}: {meta.root} at revision {meta.revision}")
         else:
             report = access(options.snapshot, options.names, options.expand, _report, options.broadcast_limit, 0)

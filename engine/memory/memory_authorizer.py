@@ -109,6 +109,11 @@ class MemoryStore(Store):
         self._lock = RLock()
         self._timeout = 10.0
 
+    @property
+    def connection(self) -> NoReturn:
+        """Raises InvalidInput: there is none."""
+        raise needs_server("a mirror")
+
     def close(self) -> None:
         """Does nothing: there is no connection."""
 

@@ -161,7 +161,7 @@ class Connections:
     def __init__(self, connection: Connection, timeout: float) -> None:
         """Raises Unavailable if the address is not one of a Neo4j server."""
         self.uri = shown(connection.uri)
-        self._connection = connection
+        self.connection = connection
         self._timeout = timeout
         self._closed = False
         self._pools = self._open()
@@ -201,7 +201,7 @@ class Connections:
         self._pools = self._open()
 
     def _open(self) -> _Pools:
-        connection, timeout = self._connection, self._timeout
+        connection, timeout = self.connection, self._timeout
         return _Pools(
             os.getpid(),
             reading=Pool(connection, timeout, silence=timeout),

@@ -54,6 +54,11 @@ class Store:
         self._guard = RevisionGuard(self._connections, self._turns, timeout, stall_limit)
 
     @property
+    def connection(self) -> Connection:
+        """The server, the database and the login."""
+        return self._connections.connection
+
+    @property
     def timeout(self) -> float:
         """The seconds that the server may take for its next message."""
         return self._timeout

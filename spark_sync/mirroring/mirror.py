@@ -8,6 +8,7 @@ from grantpath.engine.facts.snapshot.snapshot_reader import SnapshotMeta
 from grantpath.engine.policy.policy import Policy, from_source
 from grantpath.engine.tenants import registry
 from grantpath.engine.tenants.one_revision import GuardedAsk, at_one_revision
+from grantpath.engine.tenants.open_tenant import OpenTenant
 from grantpath.graph.client import telemetry
 from grantpath.graph.client.connection import Connection
 from grantpath.graph.errors import Unknown
@@ -27,7 +28,15 @@ SMALL = 200_000  # entities and facts; reading a graph up to this size takes les
 CONNECT_SECONDS = 30.0
 
 
-def mirror(connection: Connection, root: str, out: AnyPath | str, progress: ReportLine) -> SnapshotMeta:
+def mirror(auth: OpenTenant, out: AnyPath | str, progress: ReportLine = lambda _: None) -> SnapshotMeta:
+    """Writes the snapshot `out` of the root of an Authorizer, with its server and login: `mirror(auth, "monday")`.
+
+    Raises the errors of `mirror_tenant`.
+    """
+    return mirror_tenant(auth.store.connection, auth.tenant, out, progress)
+
+
+def mirror_tenant(connection: Connection, root: str, out: AnyPath | str, progress: ReportLine) -> SnapshotMeta:
     """Writes the snapshot `out` of the tenant `root`, completely or not at all. `out` is a path or a URI.
 
     The snapshot contains the policy that the tenant has at its revision. Writers are not blocked. Raises InvalidInput

@@ -8,7 +8,7 @@ from grantpath import cypher
 from grantpath.engine import Authorizer
 from grantpath.engine.facts.snapshot.snapshot_questions import ask
 from grantpath.graph.client.connection import Connection
-from grantpath.spark_sync.mirroring.mirror import mirror
+from grantpath.spark_sync.mirroring.mirror import mirror_tenant
 
 from ..conftest import Tenants
 from ..support.by_name import by_name, object_words
@@ -89,7 +89,7 @@ def test_nothing_is_granted_on_everything_below_a_place_that_does_not_exist(
     auth: Authorizer, server: Connection, tmp_path: Path
 ) -> None:
     name, file, snapshot = "move_to_new", "file:f.a", tmp_path / "snapshot"
-    mirror(server, auth.tenant, snapshot, lambda _: None)
+    mirror_tenant(server, auth.tenant, snapshot, lambda _: None)
     for to, allowed in (("folder:empty", USERS), ("folder:later", [])):
         with_ = {"to": to}
         for asking, as_of in ((auth, None), (with_replica(auth), None), (auth, auth.past(auth.revision_now()))):

@@ -13,7 +13,7 @@ from grantpath.engine import Authorizer, ChangePlan
 from grantpath.engine.facts.copy.replica import Replica
 from grantpath.engine.facts.snapshot.snapshot_questions import ask
 from grantpath.graph.client.connection import Connection
-from grantpath.spark_sync.mirroring.mirror import mirror
+from grantpath.spark_sync.mirroring.mirror import mirror_tenant
 
 from ..conftest import Closing, Tenants
 from ..oracle.language import Language, World, questions, type_of
@@ -52,7 +52,7 @@ def everything(data: dict[str, Any], world: World) -> Pairs:
 
 def snapshot(server: Connection, auth: Authorizer, data: dict[str, Any], world: World, folder: Path) -> Iterator[str]:
     """All access by a snapshot, which Spark's kernel reads."""
-    mirror(server, auth.tenant, folder, lambda _: None)
+    mirror_tenant(server, auth.tenant, folder, lambda _: None)
     found = {(user, name, on) for user, name, _, on in access_of(folder)}
     for each in found ^ everything(data, world):
         yield f"{each}: the manual says {each not in found}"

@@ -8,7 +8,7 @@ from grantpath.engine import Authorizer, UnknownName
 from grantpath.engine.facts.snapshot.snapshot_questions import ask
 from grantpath.graph.client.connection import Connection
 from grantpath.graph.errors import InvalidInput
-from grantpath.spark_sync.mirroring.mirror import mirror
+from grantpath.spark_sync.mirroring.mirror import mirror_tenant
 
 from ..conftest import Tenants
 from ..support.with_replica import with_replica
@@ -28,7 +28,7 @@ def auth(module_tenant: Tenants) -> Authorizer:
 
 
 def test_the_answer_is_that_of_each_type_together(auth: Authorizer, server: Connection, tmp_path: Path) -> None:
-    mirror(server, auth.tenant, tmp_path / "snapshot", lambda _: None)
+    mirror_tenant(server, auth.tenant, tmp_path / "snapshot", lambda _: None)
     past = auth.past(auth.revision_now())
     for name in ("SELECT_TABLE", "set_owner", "USE_SCHEMA", "load_table", "select_from_table"):
         types = auth.policy.types_with(name)

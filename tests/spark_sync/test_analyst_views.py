@@ -10,7 +10,8 @@ import pytest
 from grantpath.engine import Authorizer
 from grantpath.graph.client.connection import Connection
 from grantpath.graph.errors import InvalidInput
-from grantpath.spark_sync import access, duckdb_views, mirror, register
+from grantpath.spark_sync import access, duckdb_views, register
+from grantpath.spark_sync.mirroring.mirror import mirror_tenant
 from grantpath.spark_sync.session import spark_session
 
 from ..conftest import Tenants
@@ -56,7 +57,7 @@ def estate(server: Connection, module_tenant: Tenants, tmp_path_factory: pytest.
     world = random_world("gravitino", random.Random(SEED), 70)
     auth = module_tenant("gravitino", [*world, *ODD], root="main")
     out = tmp_path_factory.mktemp("views") / "it's [c:d]*{x}"
-    mirror(server, auth.tenant, out, print)
+    mirror_tenant(server, auth.tenant, out, print)
     access(out, ["list_catalog", "USE_CATALOG"], EXPANDED, print, in_process_limit=0)
     sql = BothEngines(spark_session.engine(print).spark, out, "views_of_a_test")
     yield Estate(auth, out, sql)
@@ -146,7 +147,7 @@ def test_snapshot_without_access_has_no_views_of_it(server: Connection, tenant: 
     spark = spark_session.engine(print).spark
     auth = tenant("gravitino", ["add user:ann", "add catalog:c"])
     for each in ("full", "bare"):
-        mirror(server, auth.tenant, tmp_path / each, print)
+        mirror_tenant(server, auth.tenant, tmp_path / each, print)
     access(tmp_path / "full", ["USE_CATALOG"], [], print, in_process_limit=0)
     try:
         assert {"reach", "exposure", "names"} <= set(register(spark, tmp_path / "full", "one_of_two"))

@@ -10,7 +10,7 @@ from grantpath.graph.client.connection import Connection
 from grantpath.graph.errors import InvalidInput
 from grantpath.spark_sync.following.change_files import NEXT, change_files, next_number
 from grantpath.spark_sync.following.snapshot_update import update
-from grantpath.spark_sync.mirroring.mirror import mirror
+from grantpath.spark_sync.mirroring.mirror import mirror_tenant
 
 from ..conftest import Tenants
 
@@ -18,7 +18,7 @@ from ..conftest import Tenants
 def test_numbers_continue_if_all_files_are_removed(server: Connection, tenant: Tenants, tmp_path: Path) -> None:
     """A stream with a checkpoint would skip files that have the numbers of older ones."""
     auth, out = tenant("gravitino", ["add user:a"]), tmp_path / "out"
-    mirror(server, auth.tenant, out, print)
+    mirror_tenant(server, auth.tenant, out, print)
     for user in ("x", "y", "z"):
         (out / CHANGES).mkdir(exist_ok=True)
         auth.change(f"add user:{user}")

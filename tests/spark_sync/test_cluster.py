@@ -12,7 +12,7 @@ import pytest
 
 from grantpath.graph.client.connection import Connection
 from grantpath.spark_sync.bulk.bulk_access import access
-from grantpath.spark_sync.mirroring.mirror import mirror
+from grantpath.spark_sync.mirroring.mirror import mirror_tenant
 
 from ..conftest import Tenants
 from ..support import cluster_program
@@ -55,7 +55,7 @@ def estate(module_tenant: Tenants, server: Connection, tmp_path_factory: pytest.
     }
     auth = module_tenant(POLICY)
     load_generated(auth, folder, SIZE)
-    meta = mirror(server, auth.tenant, folder / "snapshot", print)
+    meta = mirror_tenant(server, auth.tenant, folder / "snapshot", print)
     assert meta.counts["closure"] > 30_000
     access(folder / "snapshot", NAMES, EXPAND, print, in_process_limit=0)
     return Estate(auth.tenant, login, table_sums(folder / "snapshot"))

@@ -25,7 +25,7 @@ from grantpath.spark_sync.following import follower
 from grantpath.spark_sync.following.change_files import GAINED, LOST, REBUILT, change_files
 from grantpath.spark_sync.following.follower import Followed, Follower, follow
 from grantpath.spark_sync.following.snapshot_update import update
-from grantpath.spark_sync.mirroring.mirror import mirror
+from grantpath.spark_sync.mirroring.mirror import mirror_tenant
 from grantpath.spark_sync.session.snapshot import Snapshot
 
 from ..conftest import Tenants
@@ -137,8 +137,8 @@ def test_tables_and_changes_are_those_of_new_mirrors(
     for fact in facts:
         world.given(fact)
     out, before, after = (tmp_path / name for name in ("out", "before", "after"))
-    mirror(server, auth.tenant, out, lambda _: None)
-    mirror(server, auth.tenant, before, lambda _: None)
+    mirror_tenant(server, auth.tenant, out, lambda _: None)
+    mirror_tenant(server, auth.tenant, before, lambda _: None)
     begin = auth.revision_now()
     count = CHANGED if policy == POLICIES[0] else CHANGED // 6
     rows = 0
@@ -149,7 +149,7 @@ def test_tables_and_changes_are_those_of_new_mirrors(
         auth.given(random_world(policy, rng, 10))
         known = len(rows_of(out)) if (out / CHANGES).exists() else 0
         assert not any(step.rebuilt for step in caught_up(auth, out))
-        mirror(server, auth.tenant, after, lambda _: None)
+        mirror_tenant(server, auth.tenant, after, lambda _: None)
         assert without_changes(table_sums(out)) == table_sums(after)
         new = rows_of(out)[known:]
         at = SnapshotReader(before).meta.revision
@@ -167,7 +167,7 @@ def small(server: Connection, tenant: Tenants, tmp_path: Path) -> Authorizer:
     """A root that is mirrored to `out`."""
     grants = ("member user:a of role:r", "allow USE_CATALOG on metalake:ml to role:r")
     auth = tenant("gravitino", ["add user:a", "add user:b", "add role:r", "add catalog:c", *grants])
-    mirror(server, auth.tenant, tmp_path / "out", print)
+    mirror_tenant(server, auth.tenant, tmp_path / "out", print)
     return auth
 
 
@@ -303,7 +303,7 @@ def test_a_killed_follower_continues_where_it_was(
     need_each_revision_once(out, begin + 1, small.revision_now())
     joined = [row for row in rows_of(out) if row[1:4] == (GAINED, row[2], "USE_CATALOG") and row[4] == "catalog"]
     assert len({row[2] for row in joined}) == len(joined) == small.revision_now() // 2 - begin // 2
-    mirror(server, small.tenant, tmp_path / "after", print)
+    mirror_tenant(server, small.tenant, tmp_path / "after", print)
     assert without_changes(table_sums(out)) == table_sums(tmp_path / "after")
 
 

@@ -20,7 +20,7 @@ from grantpath.graph.client.connection import Connection
 from grantpath.graph.errors import GrantpathError
 from grantpath.spark_sync.bulk.bulk_access import access
 from grantpath.spark_sync.mirroring import mirror as mirroring
-from grantpath.spark_sync.mirroring.mirror import mirror
+from grantpath.spark_sync.mirroring.mirror import mirror_tenant
 from grantpath.spark_sync.session.spark_session import engine
 
 from ..conftest import Tenants
@@ -69,11 +69,11 @@ def test_mirror_on_a_small_file_system_leaves_nothing(
     auth = tenant("gravitino", FACTS)
     monkeypatch.setattr(mirroring, "SMALL", 0)
     with pytest.raises(GrantpathError, match=MESSAGE) as raised:
-        mirror(server, auth.tenant, disk / "out", print)
+        mirror_tenant(server, auth.tenant, disk / "out", print)
     assert len(str(raised.value).splitlines()) == 1
     assert [*disk.iterdir()] == []
     grow(disk)
-    mirror(server, auth.tenant, disk / "out", print)
+    mirror_tenant(server, auth.tenant, disk / "out", print)
     assert ask(disk / "out", "which catalog can user:u load_catalog").answer == ["catalog:c"]
 
 
@@ -82,7 +82,7 @@ def test_access_with_full_local_folders_of_spark_leaves_nothing(
 ) -> None:
     """The rows that workers exchange do not fit."""
     auth, out = tenant("gravitino", FACTS), tmp_path / "out"
-    mirror(server, auth.tenant, out, print)
+    mirror_tenant(server, auth.tenant, out, print)
     command = [sys.executable, "-m", "grantpath.spark_sync.job", "access", str(out), "--broadcast-limit", "0"]
     own = {"SPARK_LOCAL_DIRS": str(disk), "GRANTPATH_CLOSURE": "joins"}
     for code, message in ((2, "the disk is full, and nothing was written"), (0, "rows of reach")):
@@ -98,19 +98,20 @@ def test_mirror_on_a_full_disk_leaves_nothing(
 ) -> None:
     auth = tenant("gravitino", FACTS)
     monkeypatch.setattr(mirroring, "SMALL", 0)
-    mirror(server, auth.tenant, tmp_path / "before", print)  # Spark unpacks libraries when it writes for the first time
+    # Spark unpacks libraries when it writes for the first time
+    mirror_tenant(server, auth.tenant, tmp_path / "before", print)
     shutil.rmtree(tmp_path / "before")
     with files_of_spark(500), pytest.raises(GrantpathError, match=MESSAGE) as raised:
-        mirror(server, auth.tenant, tmp_path / "out", print)
+        mirror_tenant(server, auth.tenant, tmp_path / "out", print)
     assert len(str(raised.value).splitlines()) == 1
     assert [*tmp_path.iterdir()] == []
-    mirror(server, auth.tenant, tmp_path / "out", print)
+    mirror_tenant(server, auth.tenant, tmp_path / "out", print)
     assert ask(tmp_path / "out", "which catalog can user:u load_catalog").answer == ["catalog:c"]
 
 
 def test_access_on_a_full_disk_keeps_the_former_one(server: Connection, tenant: Tenants, tmp_path: Path) -> None:
     auth, out = tenant("gravitino", FACTS), tmp_path / "out"
-    mirror(server, auth.tenant, out, print)
+    mirror_tenant(server, auth.tenant, out, print)
     access(out, ["load_catalog"], [], print, in_process_limit=0)
     before = table_sums(out)
     with files_of_spark(500), pytest.raises(GrantpathError, match=MESSAGE):

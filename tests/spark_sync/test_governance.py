@@ -9,7 +9,8 @@ import pytest
 
 from grantpath.engine import Authorizer
 from grantpath.graph.client.connection import Connection
-from grantpath.spark_sync import access, mirror
+from grantpath.spark_sync import access
+from grantpath.spark_sync.mirroring.mirror import mirror_tenant
 from grantpath.spark_sync.session import spark_session
 
 from ..conftest import Tenants
@@ -83,7 +84,7 @@ def asked(server: Connection, module_tenant: Tenants, tmp_path_factory: pytest.T
     facts += [fact for fact in closed if world.given(fact) == "done"]
     auth = module_tenant("gravitino", facts, root=ROOT_NAME)
     out = tmp_path_factory.mktemp("governance") / "snapshot"
-    mirror(server, auth.tenant, out, print)
+    mirror_tenant(server, auth.tenant, out, print)
     access(out, NAMES, NAMES, print, in_process_limit=0)
     sql = BothEngines(spark_session.engine(print).spark, out, "governance_of_a_test")
     yield Asked(auth, sql, world)

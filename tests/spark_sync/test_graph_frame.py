@@ -16,7 +16,8 @@ from pyspark.sql import DataFrame, SparkSession
 from grantpath.engine import Authorizer
 from grantpath.graph.client.connection import Connection
 from grantpath.graph.errors import InvalidInput, ServerError
-from grantpath.spark_sync import Snapshot, mirror
+from grantpath.spark_sync import Snapshot
+from grantpath.spark_sync.mirroring.mirror import mirror_tenant
 from grantpath.spark_sync.session import graph_frame, spark_session
 
 from ..conftest import Tenants
@@ -72,7 +73,7 @@ def mirrored(
 ) -> Iterator[Mirrored]:
     auth = module_tenant("lakehouse", random_world("lakehouse", random.Random(SEED), 160), root="main")
     out = tmp_path_factory.mktemp("graph") / "a[b] graph"
-    mirror(server, auth.tenant, out, print)
+    mirror_tenant(server, auth.tenant, out, print)
     yield Mirrored(auth, out, spark_session.engine(print).spark)
 
 
@@ -171,7 +172,7 @@ def test_rounds_of_the_closure_are_logged(
     for method, name in (("graphframes", "GraphFrames"), ("joins", "plain DataFrame joins")):
         caplog.clear()
         monkeypatch.setenv("GRANTPATH_CLOSURE", method)
-        mirror(server, mirrored.auth.tenant, tmp_path / method, print)
+        mirror_tenant(server, mirrored.auth.tenant, tmp_path / method, print)
         texts = [each.getMessage() for each in caplog.records if each.name == "grantpath.spark"]
         assert texts[0].startswith(f"round 1 of the closure by {name}: ")
         pairs = _pairs_of_containers(tmp_path / method)

@@ -10,10 +10,11 @@ from grantpath.engine.facts.snapshot.snapshot_questions import ask
 from grantpath.graph.client.connection import Connection
 from grantpath.graph.errors import Inconsistent, InvalidInput, Unavailable, Unknown
 from grantpath.graph.guard.store import Store
+from grantpath.spark_sync.bulk.bulk_access import access
 from grantpath.spark_sync.bulk.verification import verify
 from grantpath.spark_sync.mirroring import mirror as mirroring
 from grantpath.spark_sync.mirroring.graph_rows import Graph, read_graph
-from grantpath.spark_sync.mirroring.mirror import mirror, read
+from grantpath.spark_sync.mirroring.mirror import mirror, mirror_tenant, read
 from grantpath.spark_sync.session.snapshot import Snapshot
 
 from ..conftest import Tenants
@@ -29,7 +30,7 @@ def test_snapshot_gives_the_answers_of_the_graph(
 ) -> None:
     auth = tenant(policy, random_world(policy, random.Random(SEED), 80), root="main")
     out = tmp_path / "snapshot"
-    meta = mirror(server, auth.tenant, out, print)
+    meta = mirror_tenant(server, auth.tenant, out, print)
     assert (meta.root, meta.policy_digest) == (auth.tenant, auth.policy.digest)
     found = verify(out, auth.check_many, 300, SEED)
     assert found.different == [] and found.compared == 300 and found.allowed > 30
@@ -44,7 +45,7 @@ def test_snapshot_gives_the_answers_of_the_graph(
     for user in [ref for ref in snapshot.numbering.refs if ref.startswith("user:")][:5]:
         assert ask(out, f"which {type_} can {user} {name}").answer == list(auth.which(type_, user, name))
     with pytest.raises(InvalidInput, match="already exists"):
-        mirror(server, auth.tenant, out, print)
+        mirror_tenant(server, auth.tenant, out, print)
 
 
 def test_change_during_the_read_repeats_it(
@@ -67,7 +68,7 @@ def test_change_during_the_read_repeats_it(
     assert {"user:b0", "user:b1", "user:b2"} <= {entity.ref for entity in found.entities}
     turns = iter(range(3, 100))
     with pytest.raises(Inconsistent, match="changed during each of 5 tries"):
-        mirror(server, auth.tenant, tmp_path / "out", print)
+        mirror_tenant(server, auth.tenant, tmp_path / "out", print)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -96,3 +97,10 @@ def test_mirror_of_unreadable_root_is_an_error(server: Connection, tenant: Tenan
         read(Connection("bolt://127.0.0.1:1", "neo4j", "x"), "metalake:m", print)
     with pytest.raises(Unavailable, match="refuses the login"):
         read(Connection(server.uri, server.user, "wrong"), "metalake:m", print)
+
+
+def test_an_open_root_is_mirrored_and_answered_without_more_arguments(tenant: Tenants, tmp_path: Path) -> None:
+    auth = tenant("gravitino", ["add catalog:a", "owner user:ann of catalog:a"])
+    assert mirror(auth, str(tmp_path / "out")).revision == auth.revision_now()
+    assert access(str(tmp_path / "out")).accessible["alter_catalog", "catalog"] == 1
+    assert ask(tmp_path / "out", "who can alter_catalog on catalog:a").answer == ["user:ann"]

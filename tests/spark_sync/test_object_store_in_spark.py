@@ -10,7 +10,7 @@ import pytest
 from grantpath.graph.client.connection import Connection
 from grantpath.graph.errors import InvalidInput, ServerError
 from grantpath.spark_sync.bulk.bulk_access import access
-from grantpath.spark_sync.mirroring.mirror import mirror
+from grantpath.spark_sync.mirroring.mirror import mirror_tenant
 from grantpath.spark_sync.session import spark_session
 from grantpath.spark_sync.tables.analyst_views import register
 
@@ -33,7 +33,8 @@ pytestmark = [
 PROGRAM = """
 import json, sys
 from grantpath.graph.embedded.connect import connection
-from grantpath.spark_sync import Snapshot, access, mirror, register
+from grantpath.spark_sync import Snapshot, access, register
+from grantpath.spark_sync.mirroring.mirror import mirror_tenant
 from grantpath.spark_sync.mirroring import mirror as mirroring
 from grantpath.spark_sync.session import spark_session
 from grantpath.spark_sync.session.graph_frame import _edges
@@ -41,7 +42,7 @@ from grantpath.spark_sync.session.graph_frame import _edges
 mirroring.SMALL = 0
 found = []
 for out in sys.argv[2:]:
-    mirror(connection(), sys.argv[1], out, print)
+    mirror_tenant(connection(), sys.argv[1], out, print)
     access(out, ["load_table", "SELECT_TABLE"], ["load_table"], print, in_process_limit=0)
     spark = spark_session.engine(print).spark
     views = register(spark, out)
@@ -99,7 +100,7 @@ def test_executors_of_a_cluster_read_and_write_an_object_store_and_log_no_login(
     program, log = cluster_program.__file__, tmp_path / "driver.log"
     arguments = [auth.tenant, uri, "--expand", "load_table"]
     logged = submit("local-cluster[2,1,1024]", log, arguments, login(server), *options, program=program).finish()
-    mirror(server, auth.tenant, tmp_path / "here", print)
+    mirror_tenant(server, auth.tenant, tmp_path / "here", print)
     access(tmp_path / "here", None, ["load_table"], print, in_process_limit=0)
     assert table_sums(uri) == table_sums(tmp_path / "here")
     assert uri in logged and SECRET not in logged and KEY not in logged

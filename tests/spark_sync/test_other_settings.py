@@ -59,7 +59,7 @@ def test_settings_of_the_session_do_not_change_a_snapshot(
 ) -> None:
     monkeypatch.setattr(mirroring, "SMALL", 0)  # the tasks of Spark write
     auth = tenant("gravitino", random_world("gravitino", random.Random("settings"), 100), root=ROOT_NAME)
-    mirroring.mirror(server, auth.tenant, tmp_path / "out", print)
+    mirroring.mirror_tenant(server, auth.tenant, tmp_path / "out", print)
     assert encodings(tmp_path / "out") <= {"PLAIN", "RLE", "BIT_PACKED", "PLAIN_DICTIONARY", "RLE_DICTIONARY", "SNAPPY"}
     table = next(ref for ref in Snapshot(tmp_path / "out").numbering.refs if ref.startswith("table:"))
     assert ask(tmp_path / "out", f"who can load_table on {table}").answer == [*auth.who("load_table", table)]

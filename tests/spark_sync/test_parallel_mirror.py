@@ -24,7 +24,7 @@ from grantpath.graph.client.connection import Connection
 from grantpath.graph.errors import Inconsistent, InvalidInput, Unavailable, Unknown
 from grantpath.spark_sync.mirroring import mirror as mirroring
 from grantpath.spark_sync.mirroring import parallel_mirror, parallel_order, parallel_reader
-from grantpath.spark_sync.mirroring.mirror import mirror
+from grantpath.spark_sync.mirroring.mirror import mirror_tenant
 from grantpath.spark_sync.mirroring.parallel_reader import RangeRead, Reading
 from grantpath.spark_sync.session import spark_session
 from grantpath.spark_sync.session.snapshot import write_table
@@ -60,7 +60,7 @@ def plain(server: Connection, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     def mirrored(auth: Authorizer) -> Path:
         with monkeypatch.context() as patch:
             patch.setattr(mirroring, "SMALL", 10**9)
-            mirror(server, auth.tenant, tmp_path / "plain", print)
+            mirror_tenant(server, auth.tenant, tmp_path / "plain", print)
         return tmp_path / "plain"
 
     return mirrored
@@ -113,7 +113,7 @@ def test_tasks_write_the_rows_of_this_process_in_its_order(
     auth = filled(tenant, policy)
     if policy == "gravitino":
         assert not [problem for problem in auth.given(ODD) if problem]
-    meta = mirror(server, auth.tenant, tmp_path / "out", print)
+    meta = mirror_tenant(server, auth.tenant, tmp_path / "out", print)
     assert table_sums(tmp_path / "out") == table_sums(plain(auth))
     assert meta.revision == auth.revision_now() and meta.policy_digest == auth.policy.digest
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
@@ -144,7 +144,7 @@ def test_changes_after_the_read_are_applied(
                 auth.change(statement, by=by, as_role=as_role)
 
     between.append(change)
-    meta = mirror(server, auth.tenant, tmp_path / "out", print)
+    meta = mirror_tenant(server, auth.tenant, tmp_path / "out", print)
     assert meta.revision == auth.revision_now() > before + 20
     assert table_sums(tmp_path / "out") == table_sums(plain(auth))
 
@@ -175,7 +175,7 @@ def test_a_writer_is_not_kept_out_and_the_snapshot_is_of_one_revision(
         while auth.revision_now() == begin:
             time.sleep(0.05)
         mirroring = time.monotonic()
-        meta = mirror(server, auth.tenant, tmp_path / "out", print)
+        meta = mirror_tenant(server, auth.tenant, tmp_path / "out", print)
         took = time.monotonic() - mirroring
     finally:
         done.set()
@@ -209,7 +209,7 @@ def test_ranges_are_read_again_after_a_change_in_bulk(
         auth.change("add user:later")
 
     between.append(change)
-    mirror(server, auth.tenant, tmp_path / "out", lines.append)
+    mirror_tenant(server, auth.tenant, tmp_path / "out", lines.append)
     assert any("was loaded or upgraded while it was read; reading" in line for line in lines)
     assert table_sums(tmp_path / "out") == table_sums(plain(auth))
 
@@ -225,7 +225,7 @@ def test_ranges_are_read_again_after_an_upgrade(
 ) -> None:
     auth = filled(tenant, "gravitino")
     between.append(lambda _: upgrade(auth, variant("gravitino", tmp_path)))
-    meta = mirror(server, auth.tenant, tmp_path / "out", print)
+    meta = mirror_tenant(server, auth.tenant, tmp_path / "out", print)
     again = reopened(auth)
     assert meta.policy_digest == again.policy.digest != auth.policy.digest
     assert table_sums(tmp_path / "out") == table_sums(plain(again))
@@ -238,7 +238,7 @@ def test_two_roots_of_one_name_are_not_mixed(
 ) -> None:
     auth = tenant("gravitino", ["add role:r", "add user:a", "member user:a of role:r"])
     between.append(lambda _: make_again(auth, ["c", "d"]))
-    mirror(server, auth.tenant, tmp_path / "out", print)
+    mirror_tenant(server, auth.tenant, tmp_path / "out", print)
     found = {text for text in snapshot_statements(tmp_path / "out") if "user:" in text}
     assert found == {"add user:c", "add user:d", "member user:c of role:r", "member user:d of role:r"}
 
@@ -251,7 +251,7 @@ def test_root_that_is_loaded_again_and_again_is_an_error(
     monkeypatch.setattr(delta_records, "BULK", 0)
     between.extend(lambda _, name=f"user:u{at}": auth.change(f"add {name}") for at in range(5))  # type: ignore[misc]
     with pytest.raises(Inconsistent, match="was loaded or upgraded in each of 5 tries"):
-        mirror(server, auth.tenant, tmp_path / "out", print)
+        mirror_tenant(server, auth.tenant, tmp_path / "out", print)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -262,7 +262,7 @@ def test_root_that_is_dropped_meanwhile_is_an_error(
     auth = tenant("gravitino", ["add user:a"])
     between.append(lambda _: auth.change(f"drop {auth.root}"))
     with pytest.raises(Unknown, match="was dropped, and only its history is left"):
-        mirror(server, auth.tenant, tmp_path / "out", print)
+        mirror_tenant(server, auth.tenant, tmp_path / "out", print)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -284,10 +284,10 @@ def test_task_that_cannot_reach_the_database_is_one_message(
                 "read_ranges",
                 lambda spark, given, out, other=connection: read(spark, replace(given, connection=other), out),
             )
-            mirror(server, auth.tenant, tmp_path / "out", print)
+            mirror_tenant(server, auth.tenant, tmp_path / "out", print)
         assert len(str(error.value).splitlines()) == 1
         assert list(tmp_path.iterdir()) == []
-    assert mirror(server, auth.tenant, tmp_path / "out", print).counts["objects"] > 1
+    assert mirror_tenant(server, auth.tenant, tmp_path / "out", print).counts["objects"] > 1
 
 
 def test_login_that_cannot_be_sent_to_tasks_is_refused(server: Connection, tenant: Tenants, tmp_path: Path) -> None:
@@ -298,7 +298,7 @@ def test_login_that_cannot_be_sent_to_tasks_is_refused(server: Connection, tenan
             return server.user, server.password
 
     with pytest.raises(InvalidInput, match=r"cannot be sent to Spark's tasks .*; pass a user and a password"):
-        mirror(replace(server, auth=login), auth.tenant, tmp_path / "out", print)
+        mirror_tenant(replace(server, auth=login), auth.tenant, tmp_path / "out", print)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -318,6 +318,6 @@ def test_password_is_in_no_plan_and_no_command_line(
         return found
 
     monkeypatch.setattr(frame, "mapInArrow", noting)
-    mirror(server, auth.tenant, tmp_path / "out", seen.append)
+    mirror_tenant(server, auth.tenant, tmp_path / "out", seen.append)
     assert len(seen) > 3 and any("MapInArrow" in text for text in seen)
     assert not [text for text in seen if server.password in text]

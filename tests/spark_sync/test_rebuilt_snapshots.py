@@ -16,7 +16,7 @@ from grantpath.spark_sync.following import follower
 from grantpath.spark_sync.following.change_files import change_files, made_of
 from grantpath.spark_sync.following.follower import Followed, Follower
 from grantpath.spark_sync.following.snapshot_update import update
-from grantpath.spark_sync.mirroring.mirror import mirror, opened
+from grantpath.spark_sync.mirroring.mirror import mirror_tenant, opened
 from grantpath.spark_sync.versions import snapshot_versions
 from grantpath.spark_sync.versions.snapshot_folders import alone
 
@@ -30,7 +30,7 @@ def killed(server: Connection, tenant: Tenants, tmp_path: Path, monkeypatch: pyt
     """A root whose last change is described in `changes`. The follower was killed before it wrote the tables, and the
     log no longer describes the change."""
     auth = tenant("gravitino", ["add user:a", "add role:r"])
-    mirror(server, auth.tenant, tmp_path / "out", lambda _: None)
+    mirror_tenant(server, auth.tenant, tmp_path / "out", lambda _: None)
     auth.change("member user:a of role:r")
     with closing(opened(server)) as store, alone(tmp_path / "out"):
         assert Follower(server, store, auth.tenant, tmp_path / "out", print, lambda _: None).step()
@@ -75,7 +75,7 @@ def test_root_that_was_created_again_is_described_once(
     server: Connection, tenant: Tenants, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, before: bool
 ) -> None:
     auth, out = tenant("gravitino", ["add user:a", "add role:r"]), tmp_path / "out"
-    mirror(server, auth.tenant, out, lambda _: None)
+    mirror_tenant(server, auth.tenant, out, lambda _: None)
     auth.change("member user:a of role:r")
     with closing(opened(server)) as store, alone(out):
         assert Follower(server, store, auth.tenant, out, print, lambda _: None).step()

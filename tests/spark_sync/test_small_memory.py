@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from grantpath.graph.client.connection import Connection
-from grantpath.spark_sync.mirroring.mirror import mirror
+from grantpath.spark_sync.mirroring.mirror import mirror_tenant
 
 from ..conftest import Tenants
 
@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 def test_memory_that_is_too_small_for_spark_is_one_message(server: Connection, tenant: Tenants, tmp_path: Path) -> None:
     auth, out = tenant("gravitino", ["add user:u", "add catalog:c", "owner user:u of catalog:c"]), tmp_path / "out"
-    mirror(server, auth.tenant, out, print)
+    mirror_tenant(server, auth.tenant, out, print)
     command = [sys.executable, "-m", "grantpath.spark_sync.job", "access", str(out), "--names", "load_catalog"]
     for memory, code, message in (
         ("300m", 2, r"System memory \d+ must be at least \d+\..*; check JAVA_HOME .* and GRANTPATH_SPARK_MEMORY"),

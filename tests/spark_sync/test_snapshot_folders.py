@@ -25,7 +25,7 @@ from grantpath.graph.errors import GrantpathError, InvalidInput
 from grantpath.graph.files import bounded_parquet
 from grantpath.spark_sync.bulk.bulk_access import access
 from grantpath.spark_sync.mirroring import mirror as mirroring
-from grantpath.spark_sync.mirroring.mirror import mirror
+from grantpath.spark_sync.mirroring.mirror import mirror_tenant
 from grantpath.spark_sync.mirroring.snapshot_writer import MIRRORED
 from grantpath.spark_sync.session import spark_session
 from grantpath.spark_sync.session.snapshot import Snapshot
@@ -240,7 +240,7 @@ def test_snapshot_is_written_and_read_at_a_uri(
     for way, small in (("here", 10**6), ("tasks", 0)):
         monkeypatch.setattr(mirroring, "SMALL", small)
         uri = (tmp_path / way / name).as_uri()
-        mirror(server, auth.tenant, uri, print)
+        mirror_tenant(server, auth.tenant, uri, print)
         assert access(uri, ["load_catalog"], [], print, in_process_limit=0).snapshot == tmp_path / way / name
         for given in (uri, Path(uri)):
             assert ask(given, "which catalog can user:u load_catalog").answer == ["catalog:c"]

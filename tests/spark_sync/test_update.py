@@ -16,7 +16,7 @@ from grantpath.engine.transfer.policy_upgrade import upgrade
 from grantpath.graph.client.connection import Connection
 from grantpath.graph.errors import InvalidInput
 from grantpath.spark_sync.following.snapshot_update import update
-from grantpath.spark_sync.mirroring.mirror import mirror
+from grantpath.spark_sync.mirroring.mirror import mirror_tenant
 from grantpath.spark_sync.versions import snapshot_versions
 from grantpath.spark_sync.versions.snapshot_folders import alone
 
@@ -42,7 +42,7 @@ def sums(server: Connection, tmp_path: Path) -> Sums:
     """The tables of a new mirror."""
 
     def of(auth: Authorizer) -> dict[str, str]:
-        mirror(server, auth.tenant, tmp_path / "plain", lambda _: None)
+        mirror_tenant(server, auth.tenant, tmp_path / "plain", lambda _: None)
         found = table_sums(tmp_path / "plain")
         shutil.rmtree(tmp_path / "plain")
         return found
@@ -60,7 +60,7 @@ def test_update_writes_the_tables_of_a_new_mirror(
     for fact in facts:
         world.given(fact)
     out = tmp_path / "out"
-    mirror(server, auth.tenant, out, lambda _: None)
+    mirror_tenant(server, auth.tenant, out, lambda _: None)
     moved = 0
     for _ in range(ROUNDS):
         before = auth.revision_now()
@@ -80,7 +80,7 @@ def small(server: Connection, tenant: Tenants, tmp_path: Path) -> Authorizer:
     """A root that is mirrored to `out`."""
     grants = ("member user:a of role:r", "allow USE_CATALOG on metalake:ml to role:r")
     auth = tenant("gravitino", ["add user:a", "add role:r", "add catalog:c", *grants])
-    mirror(server, auth.tenant, tmp_path / "out", print)
+    mirror_tenant(server, auth.tenant, tmp_path / "out", print)
     return auth
 
 

@@ -17,7 +17,7 @@ from grantpath.spark_sync.bulk import verification
 from grantpath.spark_sync.bulk.moved_since import Touched
 from grantpath.spark_sync.bulk.verification import verify
 from grantpath.spark_sync.mirroring.graph_rows import Graph
-from grantpath.spark_sync.mirroring.mirror import mirror
+from grantpath.spark_sync.mirroring.mirror import mirror_tenant
 from grantpath.spark_sync.mirroring.snapshot_writer import write
 from grantpath.spark_sync.versions.snapshot_folders import building
 
@@ -67,7 +67,7 @@ def test_questions_that_later_changes_may_affect_are_skipped(
         facts = random_world(policy, rng, 80)
         auth = tenant(policy, facts, root=ROOT_NAME)
         out = tmp_path / f"snapshot{number}"
-        mirror(server, auth.tenant, out, lambda _: None)
+        mirror_tenant(server, auth.tenant, out, lambda _: None)
         moved_on(auth, policy, rng, facts)
         found = verify(out, auth.check_many, SAMPLE, number, logged(auth))
         assert found.different == [], number
@@ -90,7 +90,7 @@ def test_questions_that_later_changes_may_affect_are_skipped(
 def test_verify_after_a_load_or_a_pruning_is_inconsistent(server: Connection, tenant: Tenants, tmp_path: Path) -> None:
     auth = tenant("gravitino", ["add user:a", "add catalog:c"])
     out, table = tmp_path / "snapshot", tmp_path / "tables"
-    mirror(server, auth.tenant, out, print)
+    mirror_tenant(server, auth.tenant, out, print)
     auth.change("add user:b")
     assert verify(out, auth.check_many, 40, 1, logged(auth)).different == []
     with pytest.raises(Inconsistent, match=r"is at revision 3, .* at 2, and the log lacks changes in between"):
@@ -105,7 +105,7 @@ def test_verify_after_a_load_or_a_pruning_is_inconsistent(server: Connection, te
 def test_drop_during_verification_is_skipped_too(server: Connection, tenant: Tenants, tmp_path: Path) -> None:
     auth = tenant("gravitino", ["add user:a", *(f"add catalog:c{at}" for at in range(4))])
     out = tmp_path / "snapshot"
-    mirror(server, auth.tenant, out, print)
+    mirror_tenant(server, auth.tenant, out, print)
     drops = iter(["drop catalog:c0", "drop catalog:c1"])
 
     def dropping(triples: list[verification.Triple]) -> Any:
@@ -153,7 +153,7 @@ def test_questions_that_later_changes_may_affect_are_compared_with_the_past(
         facts = random_world(policy, rng, 80)
         auth = tenant(policy, facts, root=ROOT_NAME)
         out = tmp_path / f"snapshot{number}"
-        mirror(server, auth.tenant, out, lambda _: None)
+        mirror_tenant(server, auth.tenant, out, lambda _: None)
         moved_on(auth, policy, rng, facts)
         found = verify(out, auth.check_many, SAMPLE, number, logged(auth), past_of(auth))
         assert (found.different, found.left_out, found.compared) == ([], [], SAMPLE), number
@@ -166,7 +166,7 @@ def test_verify_after_a_load_compares_with_the_past(
 ) -> None:
     auth = tenant("gravitino", ["add user:a", "add catalog:c"])
     out, table = tmp_path / "snapshot", tmp_path / "tables"
-    mirror(server, auth.tenant, out, print)
+    mirror_tenant(server, auth.tenant, out, print)
     table.mkdir()
     (table / "subjects.csv").write_text("ref\nuser:c\n")
     load(auth, table)

@@ -149,7 +149,7 @@ def _spark(authorizer: "CommandAuthorizer", login: "Connection", console: "Conso
     """Mirrors the estate, answers for all users, and compares with Cypher. Raises GrantpathError if they differ."""
     from grantpath.spark_sync.bulk.bulk_access import access
     from grantpath.spark_sync.bulk.verification import exposed, verify, widest
-    from grantpath.spark_sync.mirroring.mirror import mirror
+    from grantpath.spark_sync.mirroring.mirror import mirror_tenant
 
     parts.heading(
         console,
@@ -158,7 +158,7 @@ def _spark(authorizer: "CommandAuthorizer", login: "Connection", console: "Conso
     )
     expect_small_jobs()
     with working("Spark is working") as progress:
-        meta = mirror(login, authorizer.tenant, target, progress)
+        meta = mirror_tenant(login, authorizer.tenant, target, progress)
         access(target, ASKED, ["load_table"], progress, in_process_limit=0)  # the demo shows Spark
     names = ("load_table", "table")
     users = [(ref, f"{many:,}") for ref, many in exposed(target, *names, 10)]

@@ -31,13 +31,13 @@ def mirror(session: CommandContext, target: Out, update: Update = False) -> None
     to it; if the log does not describe them, the root is mirrored again.
     """
     from grantpath.graph.embedded.connect import connection
-    from grantpath.spark_sync.mirroring.mirror import mirror as mirror_graph
+    from grantpath.spark_sync.mirroring.mirror import mirror_tenant
 
     if update:
         _update(session, target)
         return
     with session.open() as authorizer, working("mirroring") as progress:
-        meta = mirror_graph(connection(session.uri), authorizer.tenant, target, progress)
+        meta = mirror_tenant(connection(session.uri), authorizer.tenant, target, progress)
     if session.json:
         emit({"snapshot": str(target), **meta.model_dump(mode="json")})
         return

@@ -18,7 +18,7 @@ from grantpath.engine.tenants import registry
 from grantpath.engine.transfer.policy_upgrade import upgrade
 from grantpath.graph.client.connection import Connection
 from grantpath.graph.guard.async_store import AsyncStore
-from grantpath.spark_sync.mirroring.mirror import mirror
+from grantpath.spark_sync.mirroring.mirror import mirror_tenant
 
 from ...conftest import Tenants
 from ...support.with_replica import replica_of, with_replica
@@ -235,7 +235,7 @@ def test_snapshot_is_a_start_in_both_directions(
 ) -> None:
     auth.change(LEAVE)
     snapshot = tmp_path / "monday"
-    assert mirror(server, auth.tenant, snapshot, print).revision == 6
+    assert mirror_tenant(server, auth.tenant, snapshot, print).revision == 6
     auth.change(JOIN)
     monkeypatch.setattr(Replica, "fresh", None)  # the snapshot has the fewest changes in between
     bulk(auth, monkeypatch, "add user:cas")
@@ -250,7 +250,7 @@ def test_snapshot_is_a_start_in_both_directions(
 def test_snapshot_of_another_root_is_refused(
     auth: Authorizer, tenant: Tenants, server: Connection, tmp_path: Path
 ) -> None:
-    mirror(server, auth.tenant, tmp_path / "monday", print)
+    mirror_tenant(server, auth.tenant, tmp_path / "monday", print)
     other = tenant("gravitino", FACTS, "other")
     with pytest.raises(InvalidInput, match=r"is a snapshot of metalake:ml.*, not of metalake:other"):
         other.past(3, snapshots=[tmp_path / "monday"])

@@ -14,7 +14,7 @@ from grantpath.engine.transfer.exporter import dump
 from grantpath.graph.client.connection import Connection
 from grantpath.graph.language.reference import parse
 from grantpath.spark_sync.following.snapshot_update import update
-from grantpath.spark_sync.mirroring.mirror import mirror
+from grantpath.spark_sync.mirroring.mirror import mirror_tenant
 
 from ...conftest import Tenants
 from ...oracle import oracle
@@ -138,10 +138,10 @@ def test_snapshot_that_was_written_before_the_restore_is_advanced(
     auth = tenant(given=[each.format("ml") for each in ON_ROOT[:7]])
     dump(auth, tmp_path / "kept")
     copy = tenant(root="copy")
-    mirror(server, copy.tenant, tmp_path / "out", lambda _: None)
+    mirror_tenant(server, copy.tenant, tmp_path / "out", lambda _: None)
     assert importer.load(copy, tmp_path / "kept").restored
     assert update(server, copy.tenant, tmp_path / "out", print).rebuilt is None
-    mirror(server, copy.tenant, tmp_path / "new", lambda _: None)
+    mirror_tenant(server, copy.tenant, tmp_path / "new", lambda _: None)
     assert snapshot_statements(tmp_path / "out") == snapshot_statements(tmp_path / "new")
 
 

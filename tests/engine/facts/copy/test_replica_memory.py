@@ -14,7 +14,7 @@ from grantpath.engine.facts.set.fact_version import OWNS, FactOrigin, FactVersio
 from grantpath.engine.policy import policy as policies
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.client.connection import Connection
-from grantpath.spark_sync import mirror
+from grantpath.spark_sync.mirroring.mirror import mirror_tenant
 
 from ....conftest import Tenants
 from ....support.with_replica import replica_of
@@ -71,7 +71,7 @@ def test_snapshot_that_is_too_large_is_not_kept(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     made = tenant("gravitino", [*FACTS, JOIN])
-    mirror(server, made.tenant, tmp_path / "out", print)
+    mirror_tenant(server, made.tenant, tmp_path / "out", print)
     auth = limited(made, 500, monkeypatch, tmp_path / "out")
     assert auth.check(*ASKED)
     assert replica_of(auth).answered == 0

@@ -13,7 +13,7 @@ from grantpath.engine.facts.copy.replica import Replica
 from grantpath.engine.tenants import registry
 from grantpath.graph.client.connection import Connection
 from grantpath.graph.guard.store import Store
-from grantpath.spark_sync import mirror
+from grantpath.spark_sync.mirroring.mirror import mirror_tenant
 
 from ....conftest import Tenants
 from ....support.with_replica import content, with_replica
@@ -48,7 +48,7 @@ def test_copy_from_a_snapshot_is_one_of_the_graph(
     tenant: Tenants, server: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     auth = tenant("lakehouse", FACTS)
-    mirror(server, auth.tenant, tmp_path / "out", print)
+    mirror_tenant(server, auth.tenant, tmp_path / "out", print)
     assert not any(auth.given(SINCE))
     fresh = with_replica(auth)
     monkeypatch.setattr(replica, "read_facts", lambda *_: pytest.fail("the graph was read"))
@@ -62,7 +62,7 @@ def test_root_is_opened_with_a_copy_from_a_snapshot(server: Connection, store: S
     try:
         with Authorizer.open(name, "gravitino", server.uri, create=True) as auth:
             assert not any(auth.given(FACTS[:5]))
-            mirror(server, name, tmp_path / "out", print)
+            mirror_tenant(server, name, tmp_path / "out", print)
         with Authorizer.open(name, uri=server.uri, replica=str(tmp_path / "out")) as opened:
             assert not opened.check(*ASKED)
             assert opened.replica is not None and opened.replica.answered == 1
@@ -101,7 +101,7 @@ def test_other_snapshot_is_named_in_one_line_and_the_graph_is_read(
     tenant: Tenants, server: Connection, tmp_path: Path, caplog: pytest.LogCaptureFixture, bad: str
 ) -> None:
     auth = tenant("lakehouse", FACTS)
-    mirror(server, auth.tenant, tmp_path / "out", print)
+    mirror_tenant(server, auth.tenant, tmp_path / "out", print)
     spoil, text = BAD[bad]
     spoil(tmp_path / "out", auth)
     copied = started(auth, tmp_path / "out")
@@ -115,7 +115,7 @@ def test_log_that_contradicts_the_snapshot_is_noticed(
     server: Connection, tenant: Tenants, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     auth = tenant("gravitino", ["add user:ann"])
-    mirror(server, auth.tenant, tmp_path / "out", lambda _: None)
+    mirror_tenant(server, auth.tenant, tmp_path / "out", lambda _: None)
     auth.change("add user:bob")
     text = "MATCH (change:Change {root: $root, revision: 2}) SET change.added = ['add user:ann']"
     auth.store.execute(text, {"root": auth.tenant})
