@@ -130,6 +130,15 @@ def test_effective_principals_are_found_through_all_groups_and_roles(twins: dict
     assert sorted(row["held"]) == PRINCIPALS[subject]
 
 
+def test_owned_objects_are_those_of_the_subject_in_byte_order(twins: dict[str, Twin]) -> None:
+    world, graph = twins["lakehouse"].oracle, twins["lakehouse"].graph
+    owners = {str(owner) for owner in world.owners.values()}
+    for subject in (*owners, "user:stranger", "user:elsewhere"):
+        [row] = answers(graph, "owned_objects", subject=subject)
+        assert row["owned"] == sorted(str(owned) for owned, owner in world.owners.items() if str(owner) == subject)
+    assert len(owners) > 1
+
+
 # ---- marks -------------------------------------------------------------------------------------------------------
 MARKED = ("delta_part", "log", "log_deltas", "refusals", "revision", "tenant_state")
 
