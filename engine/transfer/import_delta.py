@@ -123,8 +123,12 @@ class DeltaBuilder:
 
     def _unknown(self, number: int) -> str:
         text, type_ = self.names.texts[number], self.names.types[number]
-        table = "objects" if self._policy.file.types[type_].kind == "object" else "subjects"
-        return f"{text} does not exist{nearest(text, self._like(text, type_))}; list it in {table}, or check the name"
+        close = nearest(text, self._like(text, type_))
+        return f"{text} does not exist{close}; list it in {self._table(type_)}, or check the name"
+
+    def _table(self, type_: str) -> str:
+        """The table that lists the entities of a type."""
+        return "objects" if self._policy.file.types[type_].kind == "object" else "subjects"
 
     def _like(self, text: str, type_: str) -> list[str]:
         """The names of a type that are nearest to `text` in byte order, as similar_names.cypher lists them."""
@@ -206,6 +210,10 @@ class DeltaBuilder:
             for at in range(0, len(refs), BATCH)
         ]
         return Kept(sum(part["grants"] for part in parts), sum(part["memberships"] for part in parts))
+
+    def staying(self) -> tuple[str, ...]:
+        """The entities that a replacement keeps although the tables do not list them; an addition has none."""
+        return ()
 
     def plan(self, delta: ImportDelta) -> Plan:
         """The additions and removals as rows."""

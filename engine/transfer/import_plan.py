@@ -50,6 +50,11 @@ class ImportDelta:
         return self.added + self.removed
 
 
+def table_of(label: str) -> str:
+    """The table of the edges that have a label of ResolvedRows; empty for the rows of entities."""
+    return {"MEMBER": "members", "OWNS": "owners", "LISTED": ""}.get(label, "grants")
+
+
 class PlanListing:
     """Facts by table, stored as numbers; only the facts that are shown become texts."""
 
@@ -60,17 +65,13 @@ class PlanListing:
         self._edges = edges = Edges(edges.start[order], edges.end[order], edges.label[order])
         kinds = {name: entry.kind == "object" for name, entry in policy.file.types.items()}
         objects = np.array([kinds[self._names.types[at]] for at in entities.tolist()], dtype=np.bool_)
-        tables = np.array([self._table(label) for label in rows.labels], dtype=np.str_)
+        tables = np.array([table_of(label) for label in rows.labels], dtype=np.str_)
         table = tables[edges.label] if len(edges.label) else np.empty(0, dtype=np.str_)
         self._at: dict[str, Ints] = {
             "subjects": entities[~objects],
             "objects": entities[objects],
             **{name: np.flatnonzero(table == name) for name in ("members", "owners", "grants")},
         }
-
-    @staticmethod
-    def _table(label: str) -> str:
-        return {"MEMBER": "members", "OWNS": "owners", "LISTED": ""}.get(label, "grants")
 
     @property
     def counts(self) -> dict[str, int]:

@@ -8,6 +8,7 @@ entry for the whole import.
 """
 
 import logging
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,17 +21,17 @@ from grantpath.engine.tenants.open_tenant import OpenTenant
 from grantpath.engine.transfer.dump_meta import NOTES, read_meta
 from grantpath.engine.transfer.fact_writer import FactWriter, note_removals
 from grantpath.engine.transfer.import_delta import DeltaBuilder
-from grantpath.engine.transfer.import_plan import Consent, ImportDelta, Plan, need_consent
+from grantpath.engine.transfer.import_plan import SHOWN, Consent, ImportDelta, Plan, need_consent
 from grantpath.engine.transfer.replacing_delta import ReplacingDeltaBuilder
 from grantpath.engine.transfer.restore import NeedsRecreation, Restore, renamed
 from grantpath.engine.transfer.rows import ResolvedRows
-from grantpath.engine.transfer.table_files import listed, read
-from grantpath.engine.transfer.tables import Problems, Table
+from grantpath.engine.transfer.table_files import chosen, listed, read
+from grantpath.engine.transfer.tables import TABLES, Problems, Table
 from grantpath.graph.client import telemetry
 from grantpath.graph.errors import Inconsistent
 from grantpath.graph.guard.bulk_write import Bulk, bulk_write
 from grantpath.graph.guard.transaction import Send, query_by_name
-from grantpath.graph.messages import short
+from grantpath.graph.messages import printable, short
 from grantpath.graph.progress import ReportCount
 
 log = logging.getLogger("grantpath.change")
@@ -47,7 +48,8 @@ class LoadReport:
     by a dry run, which writes nothing: it has all additions and removals, and `changed` says whether there are any.
     `hash` is the hash of the log entry, None if nothing changed or a dump was restored. `delta` is set by a dry run
     that lists facts. `kept_grants` and `kept_memberships`: how many grants and memberships the created names had
-    before. They count from now on, with what was meant when they were written.
+    before. They count from now on, with what was meant when they were written. `staying`: the entities that a
+    replacement of some tables did not find in them, and did not remove because facts of the other tables name them.
     """
 
     rows: dict[str, int]
@@ -63,12 +65,22 @@ class LoadReport:
     delta: Delta | None = field(default=None, compare=False, repr=False)
     kept_grants: int = 0
     kept_memberships: int = 0
+    staying: Sequence[str] = ()
 
     @property
     def taken_over(self) -> str | None:
         """What the created names had already; None if nothing."""
         kept = Kept(self.kept_grants, self.kept_memberships).text
         return f"names that {'it would create' if self.plan else 'it created'} have {kept}" if kept else None
+
+    @property
+    def stays(self) -> str | None:
+        """What is not in the tables and was not removed, the first ones by name; None if nothing."""
+        if not self.staying:
+            return None
+        more = f", ... and {len(self.staying) - SHOWN:,} more" if len(self.staying) > SHOWN else ""
+        names = ", ".join(map(printable, self.staying[:SHOWN]))
+        return f"not in the tables, but other facts name them, so they stay: {names}{more}"
 
 
 def load(
@@ -81,6 +93,7 @@ def load(
     consent: Consent = False,
     by: str | None = None,
     list_facts: bool = False,
+    only: Collection[str] | None = None,
 ) -> LoadReport:
     """Loads the tables in `directory` into the authorizer's root; with `replace`, the root then has no other facts.
 
@@ -92,9 +105,13 @@ def load(
     missing. `consent` is True, or a function that receives the plan of each replacement that removes anything and
     returns True.
 
-    Raises InvalidInput for missing consent, and for a wrong folder, file or row, with the file and the line;
-    Inconsistent if another load is running; Unavailable. After an error the root is unchanged, unless
-    `Unavailable.unknown` is true.
+    `only` names the tables to load, e.g. `["subjects", "members"]`; the other files are not read, and the facts of the
+    other tables stay as they are. A replacement removes what the named tables do not list, except entities that facts
+    of the other tables name: `staying` in the report. The history of a dump is then not restored.
+
+    Raises InvalidInput for missing consent, for a table in `only` that is unknown or has no file, and for a wrong
+    folder, file or row, with the file and the line; Inconsistent if another load is running; Unavailable. After an
+    error the root is unchanged, unless `Unavailable.unknown` is true.
 
     The files of a dump (exporter.py) are verified by their sha256. If the root is new and has the
     dump's policy, the dump is restored: the root gets the dump's revision, history, refusals and request ids, and no
@@ -102,9 +119,8 @@ def load(
     """
     listed(directory)  # a wrong folder is refused before its name is used
     with telemetry.span("load", authorizer.tenant) as span:
-        done = _load(
-            _Load(authorizer, directory, progress or (lambda *_: None), replace, by), dry_run, consent, list_facts
-        )
+        work = _Load(authorizer, directory, progress or (lambda *_: None), replace, by, only)
+        done = _load(work, dry_run, consent, list_facts)
         span.set(revision=done.revision, changed=done.changed, added=done.added, removed=done.removed, dry_run=dry_run)
     if not dry_run:
         changed = done.added, done.removed, done.revision
@@ -123,8 +139,16 @@ def _load(work: "_Load", dry_run: bool, consent: Consent, list_facts: bool) -> L
 
 class _Load:
     def __init__(
-        self, authorizer: OpenTenant, directory: Path, progress: ReportCount, replace: bool, by: str | None
+        self,
+        authorizer: OpenTenant,
+        directory: Path,
+        progress: ReportCount,
+        replace: bool,
+        by: str | None,
+        only: Collection[str] | None,
     ) -> None:
+        self._only = None if only is None else chosen(only)
+        self._loaded = self._only or list(TABLES)
         self._replace = replace
         self._by = authorizer.operator(by)
         self._store = authorizer.store
@@ -133,7 +157,8 @@ class _Load:
         self._root = authorizer.root
         self._directory = directory
         self._progress = progress
-        self._what = f"load {'--replace ' if replace else ''}{short(directory.resolve().name)}"
+        options = ["--replace"] * replace + [f"--only {','.join(self._loaded)}"] * (self._only is not None)
+        self._what = " ".join(["load", *options, short(directory.resolve().name)])
         self._meta = read_meta(directory)
         self.restore = Restore(authorizer, directory, self._meta) if self._meta else None
 
@@ -141,15 +166,16 @@ class _Load:
         problems = Problems()
         tables = self._tables(problems)
         rows = self._resolve(tables, problems)
-        counts, twice = {name: len(table) for name, table in tables.items()}, rows.duplicates()
+        counts, twice = {name: len(tables[name]) for name in self._loaded}, rows.duplicates()
         with bulk_write(self._store, self._tenant, self._what, self._undoing) as bulk:
             builder = self._builder(rows, problems)
             delta = builder.delta()
             self._progress("checking", len(tables) + 1, len(tables) + 1)
-            note = self.restore.why_not(dry_run) if self.restore else None
+            note = self._why_not_restored(dry_run)
             restores = self.restore is not None and note is None
             details: dict[str, Any] = {"duplicates": twice, "restored": restores, "note": note}
             details["kept_grants"], details["kept_memberships"] = builder.kept(delta)
+            details["staying"] = builder.staying()
             if dry_run:
                 details["plan"] = builder.plan(delta)
                 details["delta"] = builder.recorded(delta, every=True) if list_facts else None
@@ -163,10 +189,18 @@ class _Load:
             revision, hash_ = self._put_all(bulk, delta, builder, rows, sum(counts.values()), restores)
         return LoadReport(counts, True, revision, delta.added, delta.removed, **details, hash=hash_)
 
+    def _why_not_restored(self, dry_run: bool) -> str | None:
+        """Why a dump is not restored; None if it is, and for another folder. Raises NeedsRecreation."""
+        if self.restore is None:
+            return None
+        return f"only {', '.join(self._only)} are loaded" if self._only else self.restore.why_not(dry_run)
+
     def _tables(self, problems: Problems) -> dict[str, Table]:
         """The tables of the folder; in those of a dump, the dump's root is replaced by this root."""
         beside = [f"{name}.jsonl" for name in NOTES] if self._meta else []
-        tables = read(self._directory, problems, lambda done, of: self._progress("reading", done, of), beside)
+        tables = read(
+            self._directory, problems, lambda done, of: self._progress("reading", done, of), beside, self._only
+        )
         return renamed(tables, self._meta.root, self._root.text) if self._meta else tables
 
     def _undoing(self, done: int, of: int) -> None:
@@ -178,9 +212,8 @@ class _Load:
         opening.check_policy(kept["digest"] if kept else "", self._policy, self._tenant)
         if not registry.exists(self._store, self._tenant, self._root.text):
             raise registry.dropped(self._tenant)
-        builder = (ReplacingDeltaBuilder if self._replace else DeltaBuilder)(
-            self._store, self._tenant, self._policy, rows
-        )
+        known = self._store, self._tenant, self._policy, rows
+        builder = ReplacingDeltaBuilder(*known, self._loaded) if self._replace else DeltaBuilder(*known)
         builder.check(problems)
         problems.raise_any()
         return builder

@@ -111,6 +111,11 @@ class ReferenceNumbers:
         """The number of a canonical text; ABSENT if it has none."""
         return self._numbers.get(text, ABSENT)
 
+    def upwards(self, number: int) -> list[int]:
+        """The numbers of an entity or name of the graph and of all that is above it."""
+        ref = self._policy.reference(self.texts[number], self._root)
+        return [self.known(above.text) for _, above in self._policy.chain(ref, self._root)]
+
     def kinds(self) -> Ints:
         """For every number, the code on which the rules depend: its type, or its reference if the policy defines it."""
         return np.array(self._kinds, dtype=np.int64)

@@ -17,6 +17,7 @@ from grantpath.engine.transfer.tables import TABLES, Column, Ints, Problems, Sou
 from grantpath.engine.transfer.text_tables import read_text_table, text_rows
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.files.bounded_parquet import stream_bounded
+from grantpath.graph.language.near_names import nearest
 from grantpath.graph.messages import did_you_mean, short
 
 # exists while a dump writes its tables: otherwise an unfinished dump would look complete
@@ -37,14 +38,31 @@ _MEANT = {
 }
 
 
-def read(
-    directory: Path, problems: Problems, progress: Callable[[int, int], None], beside: Collection[str] = ()
-) -> dict[str, Table]:
-    """Reads all tables of a folder; a missing one is an empty table. Unreadable rows are added to `problems`.
+def chosen(only: Collection[str]) -> list[str]:
+    """These tables, in the order of TABLES. Raises InvalidInput if there is none, or for a table that is unknown."""
+    known = f"name some of {', '.join(TABLES)}"
+    if not only:
+        raise InvalidInput(f"--only names no table; {known}, or omit it to load all (in Python: only=None)")
+    for name in only:
+        if name not in TABLES:
+            raise InvalidInput(f"--only: the table {short(name)!r} is unknown{nearest(name, TABLES)}; {known}")
+    return [name for name in TABLES if name in only]
 
-    `beside` lists the names of other files that are allowed. Raises InvalidInput for an invalid folder or file.
+
+def read(
+    directory: Path,
+    problems: Problems,
+    progress: Callable[[int, int], None],
+    beside: Collection[str] = (),
+    only: Collection[str] | None = None,
+) -> dict[str, Table]:
+    """Reads the tables of a folder; a missing one is an empty table. Unreadable rows are added to `problems`.
+
+    `beside` lists the names of other files that are allowed. `only` lists the tables that are read, each of which must
+    be there; the others are empty, and other files are ignored unless their names resemble those of these tables.
+    Raises InvalidInput for an invalid folder or file.
     """
-    sources = _sources(directory, beside)
+    sources = _sources(directory, beside, only)
     tables = {}
     for at, (name, columns) in enumerate(TABLES.items()):
         source = sources.get(name)
@@ -86,7 +104,7 @@ def listed(directory: Path) -> list[Path]:
         ) from None
 
 
-def _sources(directory: Path, beside: Collection[str]) -> dict[str, Source]:
+def _sources(directory: Path, beside: Collection[str], only: Collection[str] | None) -> dict[str, Source]:
     inside = listed(directory)
     if directory / UNFINISHED in inside:
         raise InvalidInput(
@@ -98,17 +116,25 @@ def _sources(directory: Path, beside: Collection[str]) -> dict[str, Source]:
             continue
         name, ending = split_ending(path.name)
         if name not in TABLES or not (ending or path.is_dir()):
-            _need_no_table(path)
+            _need_no_table(path, only)
+        elif only is not None and name not in only:
+            continue
         elif name in sources:
             raise InvalidInput(f"{path}: {sources[name].path.name} exists too; keep one file or folder for {name}")
         elif path.is_dir():
             sources[name] = _folder(name, ending, path)
         else:
             sources[name] = _source(name, path, [path])
-    if not sources:
+    if not sources and only is None:
         raise InvalidInput(
             f"{short(str(directory))} contains no table; name a folder with {', '.join(TABLES)} as {accepted()}"
         )
+    for name in only or ():
+        if name not in sources:
+            raise InvalidInput(
+                f"{short(str(directory))} contains no table {name}, which --only names; write {name} as {accepted()}, "
+                "with no rows if it is empty, or do not name it"
+            )
     return sources
 
 
@@ -155,15 +181,17 @@ def _is_part(path: Path) -> bool:
     return True
 
 
-def _need_no_table(path: Path) -> None:
+def _need_no_table(path: Path, only: Collection[str] | None) -> None:
     """Raises InvalidInput for a file or folder that is not read, unless it is hidden, a document or a program, and its
-    name does not resemble that of a table."""
+    name does not resemble that of a table; with `only`, unless its name does not resemble that of one of these."""
     name = path.name
     visible = name.lstrip("._ ").lower()
     meant = [table for start, table in _MEANT.items() if visible.startswith(start)]
     meant = meant or get_close_matches(re.split("[^a-z]", visible)[0], TABLES, n=1, cutoff=0.85)
     hidden = name.startswith(".")
     other = hidden or name in BESIDE_NAMES or (path.suffix.lower() in BESIDE and not path.is_dir())
+    if only is not None:
+        other, meant = True, [table for table in meant if table in only]
     if other and (not meant or (hidden and name.endswith(".crc"))):
         return
     ending = split_ending(visible)[1]

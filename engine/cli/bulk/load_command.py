@@ -9,7 +9,7 @@ import typer
 
 from grantpath.engine.cli.change.change_commands import PANEL, ShowEffects
 from grantpath.engine.cli.change.effects_view import show_effects
-from grantpath.engine.cli.context import CommandContext, Create, Operator, command
+from grantpath.engine.cli.context import CommandContext, Create, Operator, command, split_names
 from grantpath.engine.cli.output import counting, emit, note, out, signed, styled, warn
 from grantpath.graph.errors import InvalidInput
 
@@ -20,6 +20,12 @@ if TYPE_CHECKING:  # the modules of a load take long to import
 
 Directory = Annotated[Path, typer.Argument(metavar="DIR", help="the folder with the tables")]
 Replace = Annotated[bool, typer.Option("--replace", help="remove what the folder does not list")]
+Only = Annotated[
+    list[str],
+    typer.Option(
+        "--only", metavar="TABLE,TABLE", help="load only these tables; the facts of the others stay as they are"
+    ),
+]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="list what would be added and removed, without changing anything")
 ]
@@ -35,6 +41,7 @@ def load(
     session: CommandContext,
     directory: Directory,
     replace: Replace = False,
+    only: Only = [],  # noqa: B006
     dry_run: DryRun = False,
     effects: ShowEffects = False,
     yes: Yes = False,
@@ -51,6 +58,9 @@ def load(
     removes. If that is more than a tenth of a table, or if a table file is missing, it asks first; without a terminal,
     --yes must confirm it. --create creates a new root; with --dry-run, none is left. --dry-run --effects also lists
     who would gain and who would lose which privileges and operations on what.
+    --only subjects,members reads these two tables and no other file, e.g. those of an identity provider. With
+    --replace, it removes the subjects and memberships that they do not list; a subject with grants or ownerships stays,
+    and is printed.
 
     A folder that `grantpath dump` wrote is restored with its policy, revision, history, refused attempts and request
     ids. --create restores it as a new root with the dumped name, or with the name that --root gives.
@@ -60,13 +70,15 @@ def load(
     if effects and not dry_run:
         raise typer.BadParameter("--effects needs --dry-run")
     from grantpath.engine.transfer.dump_meta import read_meta
+    from grantpath.engine.transfer.table_files import chosen
 
+    tables = chosen(split_names(only)) if only else None
     policy = None
     if meta := read_meta(directory):
         policy = policies.from_source(meta.policy.source)
         session = replace_fields(session, root=session.root or meta.root)
     with session.open(create, policy=policy, dry_run=dry_run) as authorizer:
-        report = _loaded(authorizer, directory, replace, dry_run, yes, by, effects)
+        report = _loaded(authorizer, directory, replace, tables, dry_run, yes, by, effects)
         found = None
         if report.delta:
             found = authorizer.effects_of(report.delta.added, report.delta.removed, at=report.revision)
@@ -82,6 +94,7 @@ def _loaded(
     authorizer: "CommandAuthorizer",
     directory: Path,
     replace: bool,
+    only: list[str] | None,
     dry_run: bool,
     yes: bool,
     by: str | None,
@@ -102,7 +115,15 @@ def _loaded(
     def run(consent: "Consent") -> "LoadReport":
         with counting() as count:
             return load_directory(
-                authorizer, directory, count, replace, dry_run=dry_run, consent=consent, by=by, list_facts=list_facts
+                authorizer,
+                directory,
+                count,
+                replace,
+                dry_run=dry_run,
+                consent=consent,
+                by=by,
+                list_facts=list_facts,
+                only=only,
             )
 
     try:
@@ -130,6 +151,7 @@ def _as_json(report: "LoadReport") -> dict[str, Any]:
         "hash": report.hash,
         "kept_grants": report.kept_grants,
         "kept_memberships": report.kept_memberships,
+        "staying": report.staying,
     }
     if report.plan:
         summary |= {
@@ -156,8 +178,8 @@ def _show(report: "LoadReport", replace: bool) -> None:
         why = f"history, refused attempts and request ids are not restored: {report.note}"
         warn(why, "yellow")
     out().print(styled(verdict, "bold green"), styled(f" {text} revision {report.revision}"), sep="")
-    if report.taken_over:
-        out().print(styled(f"  {report.taken_over}", "yellow"))
+    for told in filter(None, (report.taken_over, report.stays)):
+        out().print(styled(f"  {told}", "yellow"))
     if report.plan:
         for sign, listing in (("+", report.plan.added), ("-", report.plan.removed)):
             for line in listing.lines():
