@@ -4,7 +4,7 @@ Facts, closure and exposure are in memory; reach and expand, which can be much l
 """
 
 import os
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
@@ -19,7 +19,7 @@ from grantpath.engine.facts.snapshot.even_ranges import even_ranges
 from grantpath.graph.distinct_numbers import distinct
 from grantpath.graph.files.parquet_writer import open_writer
 from grantpath.graph.files.remote_path import AnyPath, arrow_place
-from grantpath.spark_sync.bulk.bulk_questions import Name, Written, listed_objects
+from grantpath.spark_sync.bulk.bulk_questions import Name, Written, by_condition, listed_objects
 from grantpath.spark_sync.bulk.sweep_task import Sweep, common, opened, sweep, sweep_ranges
 from grantpath.spark_sync.session.snapshot import Snapshot
 
@@ -32,9 +32,7 @@ Names = Mapping[int, Sequence[Name]]  # by condition
 
 def write_in_process(plans: Sequence[Sweep], listed: Sequence[Name], folder: AnyPath) -> Written:
     """Writes the tables into `folder`, which has the table `names`. Raises the errors of `access`."""
-    names: dict[int, list[Name]] = defaultdict(list)
-    for each in listed:
-        names[each.condition].append(each)
+    names = by_condition(listed)
     steps: dict[tuple[int, int], Ints] = {}  # by condition and block: the change in the number of users at each target
     accessible = {(each.name, each.type): 0 for each in listed}
     with ExitStack() as open_tables:
@@ -132,7 +130,7 @@ class _Table:
         self._writer = open_writer(place, self._schema, use_dictionary=["name", "type"], filesystem=filesystem)
         self._names = names
         self._waiting: list[pa.Table] = []
-        self.rows = 0
+        self.rows = self._written = 0
 
     def __enter__(self) -> "_Table":
         return self
@@ -159,10 +157,10 @@ class _Table:
             words = pa.repeat(each.name, len(first)), pa.repeat(each.type, len(first))
             self._waiting.append(pa.Table.from_arrays([first, *words, *rest], schema=self._schema))
             self.rows += len(first)
-        if sum(map(len, self._waiting)) >= ROW_GROUP:
+        if self.rows - self._written >= ROW_GROUP:
             self._flush()
 
     def _flush(self) -> None:
         if self._waiting:
             self._writer.write_table(pa.concat_tables(self._waiting), row_group_size=ROW_GROUP)
-            self._waiting = []
+            self._waiting, self._written = [], self.rows

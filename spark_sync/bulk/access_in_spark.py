@@ -1,6 +1,5 @@
 """A bulk answer by Spark: the sweeps of its tasks, and the tables reach, exposure and expand."""
 
-from collections import defaultdict
 from collections.abc import Sequence
 from functools import partial
 from itertools import accumulate
@@ -11,7 +10,7 @@ from pyspark.sql import functions as F
 from grantpath.engine.facts.snapshot.even_ranges import even_ranges
 from grantpath.graph.files.remote_path import AnyPath, remove_tree
 from grantpath.graph.progress import ReportLine
-from grantpath.spark_sync.bulk.bulk_questions import Name, Written
+from grantpath.spark_sync.bulk.bulk_questions import Name, Written, by_condition
 from grantpath.spark_sync.bulk.exposure_task import SCHEMA, Blocks, exposed
 from grantpath.spark_sync.bulk.sweep_task import FACTS, Sweep, common, fact_rows, sweep, sweep_ranges
 from grantpath.spark_sync.bulk.sweep_task import SCHEMA as RAW
@@ -112,10 +111,8 @@ class _AccessTables:
         parts = self._spark.sparkContext.defaultParallelism * 2
         parts = max(parts, sum(row["rows"] for row in totals) // TASK_STEPS)
         cut = steps.drop("b").union(anchors).repartitionByRange(parts, "condition", "block")
-        names: dict[int, list[Name]] = defaultdict(list)
-        for each in self._listed:
-            names[each.condition].append(each)
-        blocks = Blocks(self._source.folder.absolute(), self._source.meta.model_dump_json(), dict(names), before, block)
+        names = by_condition(self._listed)
+        blocks = Blocks(self._source.folder.absolute(), self._source.meta.model_dump_json(), names, before, block)
         rows = cut.sortWithinPartitions("condition", "block").mapInArrow(partial(exposed, blocks), SCHEMA)
         write_parquet(rows.write, self._folder / "exposure")
         pairs = read_parquet(self._spark, self._folder / "exposure").groupBy("name", "type").agg(F.sum("users"))

@@ -55,6 +55,14 @@ def conditions(policy: Policy, names: Sequence[str] | None) -> tuple[list[Name],
     return listed, questions
 
 
+def by_condition(listed: Sequence[Name]) -> dict[int, list[Name]]:
+    """The names by the number of their condition, in their order."""
+    names: dict[int, list[Name]] = {}
+    for each in listed:
+        names.setdefault(each.condition, []).append(each)
+    return names
+
+
 def _canonical(policy: Policy, name: str) -> str:
     """The name in the form in which `names_on` lists it. Raises Unknown."""
     if name.isupper():

@@ -28,9 +28,9 @@ class Entry(Protocol):
 class Touched:
     """The questions that changes may affect; it may contain more questions than are really affected.
 
-    A change of a subject affects all subjects that have it as an effective principal. Adding or dropping an object
-    affects its subtree, and each condition about descendants. Raises Inconsistent for changes whose effects the log
-    does not show: a load, an upgrade of the policy, and pruned entries.
+    A change of a subject affects all subjects that have it as an effective principal. Adding, dropping, renaming or
+    moving an object affects its subtree, and each condition about descendants. Raises Inconsistent for changes whose
+    effects the log does not show: a load, an upgrade of the policy, and pruned entries.
     """
 
     def __init__(self, source: Snapshot, entries: Sequence[Entry], newest: int) -> None:
@@ -46,11 +46,10 @@ class Touched:
         named = {ref for entry, each in changes for ref in (each.object, each.subject, entry.actor)}
         self._at = {ref: at for at, ref in enumerate(source.numbering.refs) if ref in named}
         self._subjects = np.unique(np.array([at for each in changes for at in self._affected(*each)], np.int64))
-        trees = [
-            self._at[each.object] for _, each in changes if each.kind in ("add", "drop") and each.object in self._at
-        ]
+        of_trees = [each.object for _, each in changes if each.kind in ("add", "drop", "rename", "move")]
+        trees = [self._at[ref] for ref in of_trees if ref in self._at]
         self._trees = [(at, int(source.numbering.last[at])) for at in trees]
-        self._tree = any(each.kind in ("add", "drop") for _, each in changes)
+        self._tree = bool(of_trees)
 
     def touches(self, subject: int, target: int, clauses: Clauses, closure: Closure) -> bool:
         """Whether the changes may affect the answer for this subject and object by these clauses."""
@@ -63,9 +62,11 @@ class Touched:
     def _affected(self, entry: Entry, statement: Statement) -> Iterable[int]:
         """The subjects of the snapshot whose access a change may affect."""
         # an `add` affects its actor, because the creator of an object can get its ownership or a privilege on it
-        named = {"add": entry.actor, "drop": statement.object}.get(statement.kind, statement.subject)
-        if named in self._at:
-            yield self._at[named]
+        named = {"add": [entry.actor], "hand over": [statement.object, statement.subject]}
+        of_object = statement.kind in ("drop", "rename", "move")
+        for ref in named.get(statement.kind, [statement.object if of_object else statement.subject]):
+            if ref in self._at:
+                yield self._at[ref]
         if statement.kind == "owner" and statement.object in self._at:
             yield from self._owners(self._at[statement.object]).tolist()
 

@@ -100,7 +100,7 @@ class Contents:
                 self.type_of(at),
                 many,
                 many / figures.user_count if figures.user_count else 0.0,
-                _some(self.answers.conditions[c].names),
+                some(self.answers.conditions[c].names),
                 None if group is None else self.ref(group),
                 all_,
             ]
@@ -327,7 +327,7 @@ class Contents:
         ]
 
 
-def _some(names: Sequence[str]) -> str:
+def some(names: Sequence[str]) -> str:
     """The first names of a condition."""
     more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
     return ", ".join(names[:SHOWN_NAMES]) + more

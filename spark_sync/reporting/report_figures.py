@@ -66,7 +66,8 @@ class Figures:
         self.listed = {type_: listed_objects(source, type_) for type_ in self.numbering.types}
         self._size = len(self.numbering)
         self._types = [each.type for each in answers.conditions]
-        self.focus = self._choose_focus(source)
+        self.less = {source.policy.root_type, *source.policy.names.subject_types}  # tell less about access to data
+        self.focus = self._choose_focus()
         number = len(answers.conditions)
         # for each object, the condition with the most users and their count, packed into one number
         code = answers.exposed_users * number + (number - 1 - answers.exposed_condition)
@@ -74,19 +75,17 @@ class Figures:
         np.maximum.at(self._best, answers.exposed, code)
         self.pairs_at = np.bincount(answers.exposed, answers.exposed_users, self._size).astype(np.int64)
 
-    def _choose_focus(self, source: Snapshot) -> list[int]:
+    def _choose_focus(self) -> list[int]:
         """The conditions with the most pairs: one of each type, then a second one of each type, and so on. The types of
         the root and of subjects are chosen only if there are no others."""
-        policy = source.policy
         pairs = np.bincount(
             self.answers.exposed_condition, self.answers.exposed_users, minlength=len(self._types)
         ).astype(np.int64)
         by_type: dict[str, list[int]] = {}
         for at in np.argsort(-pairs, kind="stable").tolist():
             by_type.setdefault(self._types[at], []).append(at)
-        less = {policy.root_type, *policy.names.subject_types}  # types that tell less about access to data
         filled = [type_ for type_ in by_type if len(self.listed[type_])]
-        turns = [type_ for type_ in filled if type_ not in less] or filled
+        turns = [type_ for type_ in filled if type_ not in self.less] or filled
         turns.sort(key=lambda each: -len(self.listed[each]))
         chosen: list[int] = []
         while len(chosen) < FOCUS and any(by_type[type_] for type_ in turns):

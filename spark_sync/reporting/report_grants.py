@@ -27,7 +27,7 @@ def grant_parts(contents: Contents) -> Parts:
     found = contents.idle
     normal = Part("with effect, as far as this page judges", found.grants - len(found.row))
     idle = [Part(text, int((found.reason == reason).sum())) for reason, text in REASONS.items()]
-    return Parts("ALLOW and DENY grants", [normal, *idle])
+    return Parts("grants", "ALLOW and DENY grants", [normal, *idle])
 
 
 def dead(contents: Contents) -> Table:
@@ -126,6 +126,7 @@ class Owners:
         none = int((self._owner[self.objects] < 0).sum())
         rest = self.missing - none
         return Parts(
+            "owned-objects",
             "Objects that can have an owner",
             [
                 Part("owned by an existing user, or by a group or role with users", len(self.objects) - self.missing),

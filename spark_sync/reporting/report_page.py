@@ -16,6 +16,7 @@ from grantpath.spark_sync.bulk.idle_grants import Idle, idle_grants
 from grantpath.spark_sync.bulk.users_by_principal import UsersByPrincipal
 from grantpath.spark_sync.reporting import report_grants
 from grantpath.spark_sync.reporting.group_access import GROUPS, GroupAccess
+from grantpath.spark_sync.reporting.report_changes import Changes, comparison, utc
 from grantpath.spark_sync.reporting.report_contents import Contents
 from grantpath.spark_sync.reporting.report_figures import Figures
 from grantpath.spark_sync.reporting.report_templates import environment, static
@@ -24,6 +25,7 @@ from grantpath.spark_sync.session.snapshot import Snapshot
 TOP = 100  # rows of a table
 TITLES = {  # of the sections, in the order of the page: what a reviewer acts on comes first
     "glance": "At a glance",
+    "since": "",  # names the older revision; only with `since`
     "exposed": "Most exposed objects",
     "widest": "Widest users",
     "idle": "Dead and shadowed grants",
@@ -49,24 +51,32 @@ class SnapshotReport:
     grants: int
     dead: int  # grants that give access to no existing user
     shadowed: int  # ALLOW grants that a DENY cancels for each of their users
+    since: int | None = None  # the revision of the older snapshot, if there is one
+    gained: int | None = None  # users that gained access since then; None if the policy changed meanwhile
+    lost: int | None = None  # users that lost access
 
 
-def report(snapshot: AnyPath | str, out: Path, top: int = TOP) -> SnapshotReport:
+def report(snapshot: AnyPath | str, out: Path, top: int = TOP, since: AnyPath | str | None = None) -> SnapshotReport:
     """Writes a page about a snapshot into the new file `out`, closed to other users. `top`: the rows of a table.
 
-    Raises InvalidInput if the snapshot has no bulk answers or cannot be read, or `out` exists or cannot be created;
-    GrantpathError if it cannot be written.
+    `since`: an older snapshot of the root; the page shows what changed since then. It needs no bulk answers. If the
+    policy changed meanwhile, the page compares only facts. Raises InvalidInput if the snapshot has no bulk answers or
+    cannot be read, `since` cannot be read, is newer, or of another root or policy, or `out` exists or cannot be
+    created; GrantpathError if it cannot be written.
     """
     if out.exists():
         raise InvalidInput(f"{out} already exists; name a new file, or remove it")
     source = Snapshot(snapshot)
+    compared = None if since is None else comparison(Snapshot(since), source)
     answers = condition_answers(source)
     holders = UsersByPrincipal(source, answers.users)
     idle = idle_grants(source, answers, holders)
     groups = GroupAccess(source, answers, holders)
     contents = Contents(source, answers, Figures(source, answers), holders, idle, groups, top)
-    page = _page(contents).encode()
+    changes = None if compared is None else Changes(contents, compared)
+    page = _page(contents, changes).encode()
     _write(out, page)
+    moved = (changes.gained, changes.lost) if changes and changes.comparison.of_one_policy else ()
     reasons = np.bincount(idle.reason, minlength=len(Idle) + 1).tolist()
     shadowed = reasons[Idle.SHADOWED]
     return SnapshotReport(
@@ -77,6 +87,8 @@ def report(snapshot: AnyPath | str, out: Path, top: int = TOP) -> SnapshotReport
         idle.grants,
         sum(reasons) - shadowed,
         shadowed,
+        None if changes is None else changes.before.meta.revision,
+        *(pairs.users.entities for pairs in moved),
     )
 
 
@@ -95,7 +107,7 @@ def _write(out: Path, page: bytes) -> None:
         fresh.unlink(missing_ok=True)
 
 
-def _page(contents: Contents) -> str:
+def _page(contents: Contents, changes: Changes | None) -> str:
     """The whole page. Its Content-Security-Policy allows only its own style and script, and no request."""
     style, script = static("report.css"), static("report.js")
     rules = [
@@ -106,6 +118,11 @@ def _page(contents: Contents) -> str:
         "form-action 'none'",
     ]
     meta, matrix = contents.source.meta, contents.matrix_condition
+    titles = TITLES | {"containers": f"Exposure by {contents.container_noun}"}
+    if changes:
+        titles["since"] = f"Changes since revision {changes.before.meta.revision:,}"
+    else:
+        del titles["since"]
     of_groups = None if matrix is None else contents.answers.conditions[matrix]
     return (
         environment()
@@ -115,9 +132,10 @@ def _page(contents: Contents) -> str:
             style=style,
             script=script,
             meta=meta,
-            mirrored=meta.created.replace("T", " ").replace("+00:00", " UTC"),
-            titles=TITLES | {"containers": f"Exposure by {contents.container_noun}"},
+            mirrored=utc(contents.source),
+            titles=titles,
             contents=contents,
+            changes=changes,
             grants=report_grants.grant_parts(contents),
             dead=report_grants.dead(contents),
             shadowed=report_grants.shadowed(contents),

@@ -1,9 +1,11 @@
 """What the templates draw: tables, bars that are parts of a whole, and histograms. They hold plain values."""
 
+import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from grantpath.graph.files.csv_text import write_csv
 from grantpath.spark_sync.reporting.report_figures import Histogram
 
 Value = str | float | None  # of a cell; None: the cell is empty
@@ -35,6 +37,11 @@ class Table:
     total: int
     order: str  # the order that decides which rows are shown
 
+    @property
+    def csv(self) -> str:
+        """The rows as CSV. Shares are numbers from 0 to 1."""
+        return _csv([column.title for column in self.columns], self.rows)
+
 
 @dataclass(frozen=True)
 class Part:
@@ -48,12 +55,18 @@ class Part:
 class Parts:
     """A whole and its parts."""
 
+    key: str  # its id in the page
     label: str
     parts: Sequence[Part]
 
     @property
     def total(self) -> int:
         return sum(part.count for part in self.parts)
+
+    @property
+    def csv(self) -> str:
+        """The parts as CSV."""
+        return _csv([self.label, "Count"], [[part.label, part.count] for part in self.parts])
 
 
 class Bar(NamedTuple):
@@ -77,3 +90,9 @@ class Plot:
         found = self.histogram
         for low, high, users in zip(found.low, found.high, found.users, strict=True):
             yield Bar(users, high, f"{high:,} {self.objects}" if low >= high else f"{low:,} to {high:,} {self.objects}")
+
+
+def _csv(heads: Sequence[str], rows: Sequence[Sequence[Value]]) -> str:
+    file = io.StringIO(newline="")
+    write_csv(file, heads, rows)
+    return file.getvalue()

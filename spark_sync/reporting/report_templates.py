@@ -6,6 +6,7 @@ first, so a name can neither add mark-up nor move the text around it.
 
 import re
 from pathlib import Path
+from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -28,7 +29,15 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(breakable=breakable, count=count, mean=mean, percent=percent, short=short, sort_key=sort_key)
+    made.filters.update(
+        breakable=breakable,
+        count=count,
+        data_link=data_link,
+        mean=mean,
+        percent=percent,
+        short=short,
+        sort_key=sort_key,
+    )
     made.globals.update(ticks=ticks, static=static)
     return made
 
@@ -46,6 +55,12 @@ def breakable(text: str) -> Markup:
     """A name that breaks after `.`, `_`, `@`, `/` and `-`, and elsewhere only if it has a very long part."""
     words = printable(text).split(" ")
     return Markup(" ").join(Markup("<wbr>").join(map(escape, _PIECES.findall(word))) for word in words)
+
+
+def data_link(csv: str) -> str:
+    """CSV as an address that contains it. It works without a network and a script, and from a disk or a mail; a page
+    cannot read it from another file. Each character that could end an attribute or look like an address is escaped."""
+    return f"data:text/csv;charset=utf-8,{quote(csv, safe=',:;.()@*')}"
 
 
 def count(value: float) -> str:

@@ -1,5 +1,7 @@
 """`grantpath report`: its figures agree with the oracle, and the page needs and allows no network."""
 
+import csv
+import io
 import json
 import random
 import re
@@ -8,6 +10,7 @@ from html import unescape
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
+from urllib.parse import unquote
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +28,7 @@ from grantpath.spark_sync.reporting.report_contents import Contents
 from grantpath.spark_sync.reporting.report_figures import Figures
 from grantpath.spark_sync.reporting.report_grants import Owners
 from grantpath.spark_sync.reporting.report_page import report
+from grantpath.spark_sync.reporting.report_tables import Column, Table
 from grantpath.spark_sync.reporting.report_templates import breakable, environment, percent, short
 from grantpath.spark_sync.reporting.scales import ticks
 from grantpath.spark_sync.session.snapshot import Snapshot
@@ -447,6 +451,30 @@ def test_tables_that_are_cut_say_how_many_rows_there_are(folder: Path, made: Ora
     assert f"3 of {len(people(made)):,} rows, the widest" in text
     assert max(len([row for row in rows if row]) for rows in Read(text).rows.values()) == 3
     assert file.stat().st_size < 70_000
+
+
+def test_each_table_has_its_rows_as_csv(page: str, contents: Contents) -> None:
+    links = re.findall(r'<a class="csv" href="data:text/csv;charset=utf-8,([^"]*)" download="([a-z-]+)\.csv"', page)
+    found = {key: list(csv.reader(io.StringIO(unquote(text), newline=""))) for text, key in links}
+    shown = Read(page).rows
+    assert {*found} == {*shown, "grants", "owned-objects"} and len(links) == len(found) > 9
+    for key, rows in shown.items():
+        assert len(found[key]) == len(rows) > 1
+        # the references themselves, where the page shows control characters as escapes
+        assert [printable(row[0]) for row in found[key][1:]] == [row[0].strip() for row in rows if row], key
+    table = contents.widest()
+    assert found["widest-users"] == [
+        [column.title for column in table.columns],
+        *([str(cell) for cell in row] for row in table.rows[:100]),
+    ]
+    assert found["grants"][0] == ["ALLOW and DENY grants", "Count"]
+    assert sum(int(row[1]) for row in found["grants"][1:]) == contents.idle.grants
+
+
+def test_cells_that_a_spreadsheet_would_run_are_texts_in_csv() -> None:
+    rows: list[list[str | float | None]] = [["=1+1", -1], ["@x", 0.5], ["user:=1", None]]
+    table = Table("key", "label", [Column("Name"), Column("+")], rows, 3, "")
+    assert table.csv == "Name,'+\n'=1+1,-1\n'@x,0.5\nuser:=1,\n"
 
 
 def test_page_names_what_it_leaves_out(page: str) -> None:

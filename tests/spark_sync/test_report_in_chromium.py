@@ -1,5 +1,6 @@
 """The report in headless Chromium: it sorts and searches, fits its width, requests nothing and runs no other code."""
 
+import csv
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -33,13 +34,26 @@ FACTS = [
 ]
 
 
+SINCE = FACTS.index("owner user:ann of metalake:main")  # the page shows what changed by the facts from here on
+
+
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = oracle("gravitino", "main")
-    for fact in FACTS:
-        assert made.given(fact) == "done", fact
     folder = tmp_path_factory.mktemp("report") / "snapshot"
-    return report(write_access(write_snapshot(made, folder)), folder.with_suffix(".html")).file
+    older = folder.with_name("older")
+    made = oracle("gravitino", "main")
+    for fact in FACTS[:SINCE]:
+        assert made.given(fact) == "done", fact
+    write_snapshot(made, older, 4)
+    for fact in FACTS[SINCE:]:
+        assert made.given(fact) == "done", fact
+    return report(write_access(write_snapshot(made, folder)), folder.with_suffix(".html"), since=older).file
+
+
+@pytest.fixture(scope="module")
+def without_changes(file: Path) -> Path:
+    """The report of the same snapshot alone."""
+    return report(file.with_suffix(""), file.with_name("alone.html")).file
 
 
 @pytest.fixture(scope="module")
@@ -122,6 +136,18 @@ def test_long_tables_are_shortened_but_searched_and_sorted_as_a_whole(opened: Ca
     assert len(rows.evaluate_all(seen)) == total
 
 
+def test_link_saves_a_table_as_a_file(opened: Callable[..., Page], tmp_path: Path) -> None:
+    page = opened()
+    with page.expect_download() as saved:
+        page.get_by_role("link", name="Save as CSV: Widest users").click()
+    assert saved.value.suggested_filename == "widest-users.csv"
+    saved.value.save_as(tmp_path / "users.csv")
+    with (tmp_path / "users.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.reader(file))
+    assert rows[0][:2] == ["User", "Groups and roles"] and len(rows) == page.locator("#widest-users tr").count()
+    assert {"user:bob", "user:\u202etxt.ann"} <= {row[0] for row in rows}
+
+
 def test_printed_page_has_all_rows(opened: Callable[..., Page]) -> None:
     page = opened()
     page.emulate_media(media="print")
@@ -129,8 +155,12 @@ def test_printed_page_has_all_rows(opened: Callable[..., Page]) -> None:
     assert rows.count() > 20 and rows.evaluate_all("rows => rows.every(row => row.checkVisibility())")
 
 
-def test_narrow_page_is_not_endless(opened: Callable[..., Page]) -> None:
-    assert opened(420).evaluate("document.documentElement.scrollHeight") < 16_000
+def test_narrow_page_is_not_endless(opened: Callable[..., Page], chromium: Browser, without_changes: Path) -> None:
+    assert opened(420).evaluate("document.documentElement.scrollHeight") < 20_000
+    page = chromium.new_page(viewport={"width": 420, "height": 900})
+    page.goto(without_changes.as_uri())
+    assert page.evaluate("document.documentElement.scrollHeight") < 16_000
+    page.close()
 
 
 def test_hostile_names_are_text_in_the_browser(opened: Callable[..., Page]) -> None:

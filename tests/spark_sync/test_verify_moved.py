@@ -102,6 +102,24 @@ def test_verify_after_a_load_or_a_pruning_is_inconsistent(server: Connection, te
         verify(out, auth.check_many, 40, 1, logged(auth))
 
 
+def test_hand_over_and_rename_may_change_what_both_names_can(
+    server: Connection, tenant: Tenants, tmp_path: Path
+) -> None:
+    facts = [
+        f"add {each}" for each in ("user:lee", "user:kim", "user:ann", "user:cas", "role:r", "catalog:c", "schema:c.s")
+    ]
+    auth = tenant("gravitino", [*facts, "owner user:lee of catalog:c", "member user:ann of role:r"])
+    auth.change("allow USE_CATALOG on catalog:c to role:r")
+    out = tmp_path / "snapshot"
+    mirror_tenant(server, auth.tenant, out, print)
+    for text in ("hand over user:lee to user:kim", "rename role:r to reader", "rename user:ann to bob"):
+        auth.change(text)
+        assert verify(out, auth.check_many, 300, 1, logged(auth)).different == []
+    auth.change("rename schema:c.s to t")
+    found = verify(out, auth.check_many, 300, 1, logged(auth))
+    assert found.different == [] and found.left_out and found.compared
+
+
 def test_drop_during_verification_is_skipped_too(server: Connection, tenant: Tenants, tmp_path: Path) -> None:
     auth = tenant("gravitino", ["add user:a", *(f"add catalog:c{at}" for at in range(4))])
     out = tmp_path / "snapshot"

@@ -14,6 +14,10 @@ from grantpath.graph.errors import InvalidInput
 Out = Annotated[
     Path | None, typer.Option("--out", metavar="FILE", help="the file to create; default: SNAPSHOT with .html added")
 ]
+Since = Annotated[
+    str | None,
+    typer.Option("--since", metavar="OTHER", help="an older snapshot of the root: show what changed since then"),
+]
 Top = Annotated[int, typer.Option("--top", min=1, max=10_000, metavar="N", help="the maximum number of rows per table")]
 
 
@@ -22,16 +26,19 @@ def register(app: typer.Typer) -> None:
     command(app, PANEL, "grantpath report ./monday --out monday.html")(report)
 
 
-def report(session: CommandContext, snapshot: Snapshot, target: Out = None, top: Top = 100) -> None:
+def report(
+    session: CommandContext, snapshot: Snapshot, target: Out = None, top: Top = 100, since: Since = None
+) -> None:
     """Write an HTML report about a snapshot that has bulk answers.
 
     The page shows totals, exposure, reach, the widest users, the most exposed objects, and grants without effect. It is
-    one file and needs no network.
+    one file and needs no network. With --since, it also shows what changed since an older snapshot: who gained and lost
+    access, and the new and removed grants, members, owners and names.
     """
     from grantpath.spark_sync.reporting.report_page import report as write_report
 
     file = target or _beside(snapshot)
-    found = write_report(snapshot, file, top)
+    found = write_report(snapshot, file, top, since)
     if session.json:
         emit({**asdict(found), "file": str(found.file)})
         return
@@ -39,6 +46,9 @@ def report(session: CommandContext, snapshot: Snapshot, target: Out = None, top:
     out().print(styled("wrote", "bold green"), styled(text), sep="")
     idle = f"  {found.dead:,} dead and {found.shadowed:,} shadowed grants; {found.bytes // 1000:,} KB"
     out().print(styled(idle, "dim"))
+    if found.gained is not None:
+        moved = f"  users since revision {found.since}: {found.gained:,} gained access, {found.lost:,} lost access"
+        out().print(styled(moved, "dim"))
 
 
 def _beside(snapshot: str) -> Path:
