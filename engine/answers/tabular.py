@@ -11,6 +11,7 @@ from grantpath.engine.answers.notebook import table_html
 from grantpath.graph.extras import need_extra
 from grantpath.graph.frozen import Frozen
 from grantpath.graph.language.reference import ONE_SEGMENT, parse
+from grantpath.graph.messages import cell_text
 
 if TYPE_CHECKING:  # `to_arrow` imports pyarrow when it is called, because the import takes long and needs an extra
     import pyarrow as pa
@@ -81,7 +82,7 @@ class Tabular(Frozen, Generic[Entry]):
         return pa.Table.from_arrays(arrays, schema=schema)
 
     def _repr_html_(self) -> str:
-        columns = {name: [*map(_cell, column.values)] for name, column in self.columns().items()}
+        columns = {name: [*map(cell_text, column.values)] for name, column in self.columns().items()}
         return table_html(columns, self.revision, self.complete)
 
 
@@ -114,10 +115,3 @@ class ReferenceTable(Tabular[Entry]):
         return isinstance(other, ReferenceTable) and type(other) is type(self) and other.__dict__ == self.__dict__
 
     __hash__ = Frozen.__hash__  # a class that defines equality would lose it
-
-
-def _cell(value: Any) -> Any:
-    """A value as the text of a cell: the items of a list are separated by commas, True and False are words."""
-    if isinstance(value, list | tuple):
-        return ", ".join(" ".join(part) if isinstance(part, tuple) else part for part in value)
-    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else value

@@ -1,24 +1,25 @@
 """Lists in the forms of other programs: `--format` of the commands that print a list."""
 
-import csv
 import json
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from grantpath.engine.cli.output import emit, emit_model, show_table
+from grantpath.engine.cli.output import emit_model, note, shell_word, show_table
 from grantpath.graph.errors import InvalidInput
-from grantpath.graph.messages import printable
+from grantpath.graph.files.csv_text import write_csv
+from grantpath.graph.messages import cell_text, printable
 
 if TYPE_CHECKING:
+    from grantpath.engine.answers.listing import ReferencePage
     from grantpath.engine.answers.tabular import Tabular
+    from grantpath.engine.inspection.models import EntityPage, GrantPage, MembershipPage
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet runs a cell that begins with one of these
 # What Markdown would take for marks; it leaves an underscore inside a word alone.
 MARKS = re.compile(r"[\\`|*<\[#~]|(?<!\w)_|_(?!\w)")
 
@@ -46,47 +47,64 @@ def wanted(as_json: bool, form: ListFormat | None) -> ListFormat | None:
     return ListFormat.json if as_json else form
 
 
-def show_as(form: ListFormat, found: "Tabular[Any]") -> None:
-    """Prints a list in this form."""
-    if form is ListFormat.json:
-        emit_model(found)
-        return
+def show_as(
+    form: ListFormat | None, found: "Tabular[Any]", own: Callable[[], None], as_json: Callable[[], None] | None = None
+) -> bool:
+    """Prints a list of the authorizer as `show_rows` does. Its JSON is its model, unless `as_json` prints another."""
     columns = found.columns()
-    rows = list(zip(*(column.values for column in columns.values()), strict=True))
-    show_rows(form, list(columns), rows, found.revision)
+    rows = [*zip(*(column.values for column in columns.values()), strict=True)]
+    return show_rows(form, list(columns), rows, own, as_json or (lambda: emit_model(found)))
 
 
-def show_rows(form: ListFormat, heads: Sequence[str], rows: Sequence[Sequence[Any]], revision: int) -> None:
-    """Prints all rows of an answer in this form."""
+def show_rows(
+    form: ListFormat | None,
+    heads: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    own: Callable[[], None],
+    as_json: Callable[[], None],
+) -> bool:
+    """Prints a list in this form: `own` prints the command's own form (None), and `as_json` the JSON.
+
+    Returns whether notes can follow. JSON has what they say.
+    """
     match form:
+        case None:
+            own()
         case ListFormat.json:
-            answer = [dict(zip(heads, map(_plain, row), strict=True)) for row in rows]
-            emit({"answer": answer, "complete": True, "revision": revision})
+            as_json()
         case ListFormat.csv:
-            _csv(heads, rows)
+            write_csv(sys.stdout, heads, [[*map(_cell, row)] for row in rows])
         case ListFormat.jsonl:
-            for row in rows:
-                print(json.dumps(dict(zip(heads, map(_plain, row), strict=True)), ensure_ascii=False))
+            for record in records(heads, rows):
+                print(json.dumps(record, ensure_ascii=False))
         case ListFormat.md:
             for cells in (heads, ["---"] * len(heads), *([_escaped(cell) for cell in row] for row in rows)):
                 print(f"| {' | '.join(cells)} |")
         case ListFormat.table:
-            show_table(heads, [[_text(cell) for cell in row] for row in rows])
+            as_table(heads, rows)
     sys.stdout.flush()
+    return form is not ListFormat.json
 
 
-def _csv(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Prints rows as CSV (RFC 4180, with line feeds). References are not changed, so that `load` reads them again."""
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(heads)
-    for row in rows:
-        writer.writerow([_cell(cell) for cell in row])
+def as_table(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """Prints rows of any values as a table."""
+    show_table(heads, [[_text(cell) for cell in row] for row in rows])
 
 
-def _cell(value: Any) -> str:
-    """A text that a spreadsheet would run as a formula begins with an apostrophe; no reference begins so."""
-    text = _text(value)
-    return f"'{text}" if isinstance(value, str) and text.startswith(FORMULA) else text
+def records(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[dict[str, Any]]:
+    """The rows for JSON."""
+    return (dict(zip(heads, map(_plain, row), strict=True)) for row in rows)
+
+
+def note_page(found: "ReferencePage | EntityPage | GrantPage | MembershipPage") -> None:
+    """Prints how many entries a page has, and the options for the next one."""
+    more = "" if found.after is None else f"; more with --after {shell_word(found.after)} --at {found.revision}"
+    note(f"{len(found.answer):,} at revision {found.revision}{more}")
+
+
+def _cell(value: Any) -> str | float:
+    """A number stays a number, because a negative one is not a formula."""
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else _text(value)
 
 
 def _escaped(value: Any) -> str:
@@ -94,18 +112,7 @@ def _escaped(value: Any) -> str:
 
 
 def _text(value: Any) -> str:
-    match value:
-        case None:
-            return ""
-        case bool():
-            return "true" if value else "false"
-        case datetime():
-            return value.isoformat()
-        case list() | tuple():
-            return ", ".join(map(str, value))
-        case dict():
-            return ", ".join(f"{key}={each}" for key, each in value.items())
-    return str(value)
+    return cell_text(value, ("false", "true"), datetime.isoformat)
 
 
 def _plain(value: Any) -> Any:

@@ -3,9 +3,10 @@
 import json
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from grantpath.graph.errors import GrantpathError
@@ -83,9 +84,20 @@ def emit_model(answer: "BaseModel") -> None:
     print(answer.model_dump_json(), flush=True)
 
 
+def show_lines(texts: Iterable[str]) -> None:
+    """Prints each text on a line, in its printed form."""
+    for text in texts:
+        print(printable(text))
+
+
 def shell_word(text: str) -> str:
     """The text as one word of bash and zsh, for a command that a person can paste."""
     return shlex.quote(text) if text.isprintable() else printable(text)
+
+
+def to_second(at: datetime) -> str:
+    """A time for people: without its fraction of a second, and without UTC."""
+    return f"{at:%Y-%m-%d %H:%M:%S}"
 
 
 def styled(text: str, style: str = "") -> "Text":
@@ -107,28 +119,45 @@ def lines(console: "Console", label: str, texts: list[str], style: str = "dim") 
     from rich.table import Table
     from rich.text import Text
 
+    from grantpath.engine.cli.fitted_cells import broken
+
     grid = Table.grid(padding=(0, 1))
     for at, text in enumerate(texts):
         head = Text(f"  {label if at == 0 else '':<8}", style)
         if console.soft_wrap:
             console.print(head, printable(text))
         else:
-            grid.add_row(head, styled(text))
+            grid.add_row(head, broken(styled(text), console.width - head.cell_len - 1))
     if grid.row_count:
         console.print(grid)
 
 
-def show_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Prints a table, unless it is empty: it folds its cells at the width of a terminal, and is complete in a pipe."""
-    from rich.table import Table
+def show_table(
+    heads: Sequence[str],
+    rows: Iterable[Sequence["str | Text"]],
+    numbers: Collection[str] = (),
+    console: "Console | None" = None,
+) -> None:
+    """Prints a table, unless it is empty: it breaks its cells at the width of a terminal, and is complete in a pipe.
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for head in heads:
-        table.add_column(head, overflow="fold")
-    for row in rows:
-        table.add_row(*(styled(cell) for cell in row))
-    if rows:
-        out().print(table, soft_wrap=False)
+    `numbers` are the heads of the columns that are aligned to the right.
+    """
+    from rich.table import Table
+    from rich.text import Text
+
+    from grantpath.engine.cli.fitted_cells import fitted
+
+    printed = [[cell if isinstance(cell, Text) else styled(cell) for cell in row] for row in rows]
+    if not printed:
+        return
+    console, gaps = console or out(), 2 * (len(heads) - 1)
+    (first, *cells), width = fitted([[*map(styled, heads)], *printed], console.width - gaps)
+    table = Table(box=None, pad_edge=False, header_style="bold", width=width + gaps)
+    for name, head in zip(heads, first, strict=True):
+        table.add_column(head, justify="right" if name in numbers else "left")
+    for row in cells:
+        table.add_row(*row)
+    console.print(table, soft_wrap=False, crop=False)
 
 
 def show_lists(lists: Sequence[tuple[str, Sequence[str]]]) -> None:

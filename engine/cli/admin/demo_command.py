@@ -13,9 +13,9 @@ import typer
 from grantpath.engine.cli.admin import demo_data
 from grantpath.engine.cli.admin import demo_story as parts
 from grantpath.engine.cli.admin.server_commands import browser_login
-from grantpath.engine.cli.bulk.spark_commands import check_in_batches, expect_small_jobs, table, working
+from grantpath.engine.cli.bulk.spark_commands import check_in_batches, expect_small_jobs, working
 from grantpath.engine.cli.context import CommandContext, command
-from grantpath.engine.cli.output import counting, emit, page, styled
+from grantpath.engine.cli.output import counting, emit, page, show_table, styled
 from grantpath.graph.errors import GrantpathError, InvalidInput
 
 if TYPE_CHECKING:
@@ -163,10 +163,10 @@ def _spark(authorizer: "CommandAuthorizer", login: "Connection", console: "Conso
     names = ("load_table", "table")
     users = [(ref, f"{many:,}") for ref, many in exposed(target, *names, 10)]
     console.print("\nWho can load each table: the ten most exposed")
-    console.print(table(("table", "users"), users))
+    show_table(("table", "users"), users, numbers={"users"}, console=console)
     readers = [(ref, f"{many:,}") for ref, many in widest(target, *names, 5)]
     console.print("\nWidest readers")
-    console.print(table(("user", "tables"), readers))
+    show_table(("user", "tables"), readers, numbers={"tables"}, console=console)
     found = verify(target, lambda checks: check_in_batches(authorizer, checks), SAMPLE, meta.revision)
     console.print()
     console.print(

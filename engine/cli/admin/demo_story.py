@@ -153,11 +153,15 @@ def _do(authorizer: "Authorizer", console: "Console", action: DemoAction) -> Non
 def _verdict(console: "Console", decision: "Decision", yes: str, no: str, text: str) -> None:
     from rich.table import Table
 
+    from grantpath.engine.cli.fitted_cells import broken
+
     verdict, style = (yes, "bold green") if decision else (no, "bold red")
     reasons = f"because {'; '.join(decision.because)}" if decision else f"missing {'; '.join(decision.missing)}"
     grid = Table.grid(padding=(0, 1))
-    grid.add_row(styled(f"    {verdict:<7}", style), styled(text))
-    grid.add_row("", styled(reasons, "dim"))
+    head = styled(f"    {verdict:<7}", style)
+    width = console.width - head.cell_len - 1
+    grid.add_row(head, broken(styled(text), width))
+    grid.add_row("", broken(styled(reasons, "dim"), width))
     console.print(grid)
 
 

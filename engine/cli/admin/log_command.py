@@ -1,6 +1,5 @@
 """The command `log`: the history of a root."""
 
-from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -8,13 +7,11 @@ import typer
 from grantpath.engine.cli.admin.log_upkeep import prune_log, verify_log
 from grantpath.engine.cli.change.change_commands import PANEL
 from grantpath.engine.cli.context import CommandContext, command
-from grantpath.engine.cli.list_formats import Format, ListFormat, show_as, wanted
-from grantpath.engine.cli.output import emit, note, out, styled
+from grantpath.engine.cli.list_formats import Format, show_as, wanted
+from grantpath.engine.cli.output import emit, note, show_table, styled, to_second
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
-    from grantpath.engine.change.audit_log import Logged
+    from grantpath.engine.change.audit_log import Log, Logged
 
 MOST = 10_000  # audit_log.MOST; that module takes long to import
 TIME = "a day or a time in UTC, e.g. 2026-01-31 or 2026-01-31T12:00"
@@ -101,17 +98,14 @@ def log(
             refused=refused,
             limit=limit,
         )
-    if form is ListFormat.json:
-        emit(
-            {"answer": [_summary(each) for each in entries], "complete": entries.complete, "revision": entries.revision}
-        )
+    page = {"complete": entries.complete, "revision": entries.revision}
+    if not show_as(
+        form,
+        entries.read(),
+        own=lambda: _show(entries, refused),
+        as_json=lambda: emit({"answer": [*map(_summary, entries)], **page}),
+    ):
         return 0
-    if form is not None:
-        show_as(form, entries.read())
-    elif entries:
-        out().print(_table(entries, refused), soft_wrap=False)
-    elif entries.complete:
-        note(f"no {'refused attempt' if refused else 'accepted change'} matches")
     if not entries.complete:
         note(f"more entries match: --limit N shows the last N, --before {entries[0].revision} the previous ones")
     elif authorizer.log_begins is not None and not refused:
@@ -128,23 +122,20 @@ def _summary(entry: "Logged") -> dict[str, Any]:
     return summary
 
 
-def _table(entries: "list[Logged]", refused: bool) -> "Table":
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("revision", justify="right")
-    table.add_column("at (UTC)", no_wrap=True)
-    table.add_column("by")
-    table.add_column("refused" if refused else "statement", overflow="fold")
-    for each in entries:
-        actor = styled(_actor(each)) if each.actor else styled("(a fact)", "dim")
-        table.add_row(str(each.revision), _at(each.at), actor, styled(each.reason or each.statement))
-    return table
+def _show(entries: "Log", refused: bool) -> None:
+    if not entries and entries.complete:
+        note(f"no {'refused attempt' if refused else 'accepted change'} matches")
+    rows = [
+        (
+            str(each.revision),
+            to_second(each.at),
+            _actor(each) if each.actor else styled("(a fact)", "dim"),
+            each.reason or each.statement,
+        )
+        for each in entries
+    ]
+    show_table(("revision", "at (UTC)", "by", "refused" if refused else "statement"), rows, numbers={"revision"})
 
 
 def _actor(entry: "Logged") -> str:
     return f"{entry.actor} as {entry.as_role}" if entry.as_role else str(entry.actor)
-
-
-def _at(at: datetime) -> str:
-    return at.strftime("%Y-%m-%d %H:%M:%S")

@@ -18,8 +18,8 @@ from grantpath.engine.cli.context import (
     past,
     second_objects,
 )
-from grantpath.engine.cli.list_formats import Format, ListFormat, show_as, wanted
-from grantpath.engine.cli.output import emit_model, lines, note, out, shell_word, styled
+from grantpath.engine.cli.list_formats import Format, ListFormat, note_page, show_as, wanted
+from grantpath.engine.cli.output import emit_model, lines, out, show_lines, styled
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.messages import printable
 
@@ -321,12 +321,5 @@ def show_decision(decision: "Decision") -> None:
 
 def _list(listing: "Listing", form: ListFormat | None) -> None:
     found = listing.read()
-    if form is not None:
-        show_as(form, found)
-        if form is ListFormat.json:
-            return
-    else:
-        for ref in found.answer:
-            print(printable(ref))
-    more = "" if found.after is None else f"; more with --after {shell_word(found.after)} --at {found.revision}"
-    note(f"{len(found.answer):,} at revision {found.revision}{more}")
+    if show_as(form, found, lambda: show_lines(found.answer)):
+        note_page(found)

@@ -18,14 +18,14 @@ from grantpath.engine.cli.context import (
     past,
     second_objects,
 )
-from grantpath.engine.cli.list_formats import Format, ListFormat, show_as, wanted
-from grantpath.engine.cli.output import emit_model, note, page, shell_word, show_table, styled
+from grantpath.engine.cli.list_formats import Format, ListFormat, note_page, show_as, wanted
+from grantpath.engine.cli.output import emit_model, note, page, shell_word, show_lines, show_table, styled
 from grantpath.graph.messages import printable
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from grantpath.engine.inspection.models import EntityPage, EntityView, Grant, GrantPage, Membership, MembershipPage
+    from grantpath.engine.inspection.models import EntityView, Grant, GrantPage, Membership, MembershipPage
 
 PANEL = "Look"
 Ref = Annotated[str, typer.Argument(metavar="REF", help="a reference, e.g. table:hr.public.staff")]
@@ -109,10 +109,8 @@ def list_entities(
             at=at,
             at_least=at_least,
         )
-    if form is None:
-        for ref in found.answer:
-            print(printable(ref))
-    _closing(found, form)
+    if show_as(form, found, lambda: show_lines(found.answer)):
+        note_page(found)
 
 
 def grants(
@@ -146,10 +144,9 @@ def grants(
             at=at,
             at_least=at_least,
         )
-    if form is None:
-        rows = [(each.effect, each.privilege, each.object, each.subject) for each in found.answer]
-        show_table(("effect", "privilege", "on", "to"), rows)
-    _closing(found, form)
+    rows = [(each.effect, each.privilege, each.object, each.subject) for each in found.answer]
+    if show_as(form, found, lambda: show_table(("effect", "privilege", "on", "to"), rows)):
+        note_page(found)
 
 
 def members(
@@ -209,15 +206,12 @@ def can(
     form = wanted(session.json, format_)
     with session.open() as authorizer:
         found = authorizer.can(subject, ref, as_role=as_, with_=second_objects(with_), at_least=at_least)
-    if form is not None:
-        show_as(form, found)
-        return
     words = {True: "yes", False: "no"}
     rows = [
         (each.name, words[each.allowed] if each.allowed is not None else _needs(each.needs)) for each in found.answer
     ]
-    show_table(("name", "allowed"), rows)
-    note(f"{len(found.allowed):,} of {len(rows):,} allowed at revision {found.revision}")
+    if show_as(form, found, lambda: show_table(("name", "allowed"), rows)):
+        note(f"{len(found.allowed):,} of {len(rows):,} allowed at revision {found.revision}")
 
 
 # ---- output --------------------------------------------------------------------------------------------------------
@@ -277,16 +271,5 @@ def _needs(needs: dict[str, str]) -> str:
 def _show_memberships(
     form: ListFormat | None, found: "MembershipPage", head: str, rows: Sequence[tuple[str, ...]]
 ) -> None:
-    if form is None:
-        show_table((head, "through"), rows)
-    _closing(found, form)
-
-
-def _closing(found: "EntityPage | GrantPage | MembershipPage", form: ListFormat | None) -> None:
-    """Prints the list in the form, if there is one, and how many entries it has, which is part of JSON."""
-    if form is not None:
-        show_as(form, found)
-    if form is ListFormat.json:
-        return
-    more = "" if found.complete else f"; more with --after {shell_word(found.after or '')} --at {found.revision}"
-    note(f"{len(found.answer):,} at revision {found.revision}{more}")
+    if show_as(form, found, lambda: show_table((head, "through"), rows)):
+        note_page(found)

@@ -1,6 +1,5 @@
 """The command `question`: the questions of the catalogue, in groups; or the answer to one of them."""
 
-from datetime import datetime
 from itertools import groupby
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,11 +8,12 @@ import typer
 from grantpath.cypher.catalogue import CatalogueQuestion, catalogue
 from grantpath.engine.cli.context import CommandContext, command
 from grantpath.engine.cli.list_formats import Format, ListFormat, show_as, wanted
-from grantpath.engine.cli.output import emit, note, out, show_table, styled
+from grantpath.engine.cli.output import emit, note, out, show_table, styled, to_second
 from grantpath.graph.errors import InvalidInput
+from grantpath.graph.messages import cell_text
 
 if TYPE_CHECKING:
-    from grantpath.engine.inspection.models import CatalogueAnswer, Cell
+    from grantpath.engine.inspection.models import CatalogueAnswer
 
 PANEL = "Look"
 Name = Annotated[str | None, typer.Argument(metavar="NAME", help="a question of the catalogue; omit it to list them")]
@@ -52,10 +52,8 @@ def question(
     need_known(need_question(name), given)  # a wrong one must not be taken for another argument of the method
     with session.open() as authorizer:
         found = authorizer.question(name, limit=limit, **given)
-    if form is not None:
-        show_as(form, found)
-    if form is not ListFormat.json:
-        _show(found, form is None)
+    if show_as(form, found, lambda: _show(found)):
+        _notes(found)
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -84,27 +82,15 @@ def _described(asked: CatalogueQuestion) -> dict[str, Any]:
     return {**words, "parameters": parameters, "columns": asked.columns}
 
 
-def _show(found: "CatalogueAnswer", with_rows: bool) -> None:
-    """Prints the rows for people, and why there are none, and what the answer leaves out."""
-    if with_rows:
-        heads = list(found.answer[0]) if found.answer else []
-        show_table(heads, [[_text(row[head]) for head in heads] for row in found.answer])
+def _show(found: "CatalogueAnswer") -> None:
+    heads = list(found.answer[0]) if found.answer else []
+    show_table(heads, [[cell_text(row[head], time=to_second) for head in heads] for row in found.answer])
+
+
+def _notes(found: "CatalogueAnswer") -> None:
+    """Prints why there are no rows, and what the answer leaves out."""
     if found.reason is not None:
         note(found.reason, "yellow")
     more = "" if found.complete else "; there are more, raise --limit"
     omits = catalogue()[found.question.name].omits
     note(f"{len(found.answer):,} at revision {found.revision}{more}. Left out: {omits}")
-
-
-def _text(cell: "Cell") -> str:
-    match cell:
-        case None:
-            return ""
-        case bool():
-            return "yes" if cell else "no"
-        case datetime():
-            return f"{cell:%Y-%m-%d %H:%M:%S}"
-        case tuple():
-            return ", ".join(map(str, cell))
-        case _:
-            return str(cell)

@@ -4,7 +4,7 @@ import os
 import random
 import signal
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grantpath.engine.cli.context import AsOf, CommandContext, command
-from grantpath.engine.cli.output import counting, emit, note, out, reporting, signed, styled
+from grantpath.engine.cli.context import AsOf, CommandContext, command, split_names
+from grantpath.engine.cli.list_formats import Format, ListFormat, records, show_rows, wanted
+from grantpath.engine.cli.output import counting, emit, note, out, reporting, show_lines, show_table, signed, styled
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.messages import printable
 from grantpath.graph.progress import ReportLine
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from grantpath.engine.answers.decision import Decision
     from grantpath.engine.authorizer.authorizer import Authorizer
     from grantpath.engine.past.past_root import PastRoot
@@ -33,6 +32,7 @@ PANEL = "In bulk"
 BATCH = 500
 MOST_CHANGES = 10_000  # the number of changes since a mirror that `verify` reads
 SHOWN = 20
+DIFFERENCE = ("change", "statement", "user", "name", "type", "objects")
 AGES = ((24 * 60, "days"), (60, "hours"))  # in minutes
 # texts: a Path would remove one of the slashes of a URI
 Out = Annotated[str, typer.Argument(metavar="OUT", help="the folder to create")]
@@ -80,47 +80,55 @@ def access(
     expand: Expand = [],  # noqa: B006
     broadcast_limit: BroadcastLimit = 256,
     in_process_limit: InProcessLimit = 250_000,
+    format_: Format = None,
 ) -> None:
     """Answer for all users at once: who can use what, as reach by user and exposure by object.
 
     Without --names, this covers all privileges, and all operations that need no second object. The Parquet files are
     written into SNAPSHOT/access. Small and middle estates are answered in this process, in seconds; large ones by
-    Spark, which needs the extra `spark`.
+    Spark, which needs the extra `spark`. --format prints the number of pairs of user and object for every name.
     """
     from grantpath.spark_sync.bulk.bulk_access import access as compute
 
-    asked = _split(names)
+    form = wanted(session.json, format_)
+    asked = split_names(names)
     with working("answering for all users") as progress:
-        report = compute(snapshot, asked or None, _split(expand), progress, broadcast_limit, in_process_limit)
-    if session.json:
-        answer = [{"name": name, "type": type_, "pairs": many} for (name, type_), many in report.accessible.items()]
-        emit({"answer": answer, "complete": True, "reach_rows": report.reach_rows, "seconds": report.seconds})
-        return
-    show_access(report, tops=bool(asked))
+        report = compute(snapshot, asked or None, split_names(expand), progress, broadcast_limit, in_process_limit)
+    heads, rows = ("name", "type", "pairs"), [(*key, many) for key, many in report.accessible.items()]
+    head = {"complete": True, "reach_rows": report.reach_rows, "seconds": report.seconds}
+    show_rows(
+        form,
+        heads,
+        rows,
+        own=lambda: _show_access(report, tops=bool(asked)),
+        as_json=lambda: emit({"answer": [*records(heads, rows)], **head}),
+    )
 
 
-def show_access(report: "AccessReport", tops: bool) -> None:
+def _show_access(report: "AccessReport", tops: bool) -> None:
     """Prints the number of pairs of user and object by name; with `tops`, also the widest users and objects."""
     from grantpath.spark_sync.bulk.verification import exposed, widest
     from grantpath.spark_sync.session.snapshot import Snapshot as Mirrored
 
-    console, source = out(), Mirrored(report.snapshot)
+    console, source, pairs = out(), Mirrored(report.snapshot), "pairs of user and object"
     counted = sorted(report.accessible.items(), key=lambda pair: (-pair[1], pair[0]))
     rows = [(name, type_, f"{many:,}") for (name, type_), many in counted if many]
-    console.print(table(("name", "on", "pairs of user and object"), rows[:SHOWN]), soft_wrap=False)
+    show_table(("name", "on", pairs), rows[:SHOWN], numbers={pairs})
     if len(rows) > SHOWN:
         console.print(styled(f"and {len(rows) - SHOWN} more names; --json lists them all", "dim"))
     for name, type_, _ in rows[:SHOWN] if tops else []:
         readers = [(who, f"{many:,}") for who, many in widest(source, name, type_, 5)]
         objects = [(ref, f"{many:,}") for ref, many in exposed(source, name, type_, 5)]
         console.print()
-        console.print(table((f"widest: {name}", f"{type_}s"), readers), soft_wrap=False)
+        show_table((f"widest: {name}", f"{type_}s"), readers, numbers={f"{type_}s"})
         console.print()
-        console.print(table((f"most exposed: {name}", "users"), objects), soft_wrap=False)
+        show_table((f"most exposed: {name}", "users"), objects, numbers={"users"})
     console.print(styled(f"Parquet in {report.snapshot / 'access'}", "dim"))
 
 
-def ask(session: CommandContext, snapshot: Snapshot, question: Question, as_of: AsOf = None) -> int:
+def ask(
+    session: CommandContext, snapshot: Snapshot, question: Question, as_of: AsOf = None, format_: Format = None
+) -> int:
     """Answer one question from a snapshot, without the database.
 
     The forms are: who can NAME on REF; which TYPE can SUBJECT NAME; SUBJECT can NAME on REF. For the last form, the
@@ -133,22 +141,34 @@ def ask(session: CommandContext, snapshot: Snapshot, question: Question, as_of: 
     from grantpath.spark_sync import ask as ask_snapshot
     from grantpath.spark_sync.session.snapshot import Snapshot as Mirrored
 
+    form = wanted(session.json, format_)
     if as_of is None:
         found, state = ask_snapshot(snapshot, question), _state(Mirrored(snapshot))
     else:
         with session.at(session.root or Mirrored(snapshot).meta.root).open() as authorizer:
             found = ask_snapshot(snapshot, question, as_of=as_of, authorizer=authorizer)
         state = f"revision {found.revision} of {Mirrored(snapshot).meta.root}"
-    if session.json:
-        emit({"answer": found.answer, "complete": found.complete, "revision": found.revision})
-    elif isinstance(found.answer, bool):
-        out().print(styled("yes", "bold green") if found.answer else styled("no", "bold red"))
-        note(f"at {state}")
+    answer, head = found.answer, {"complete": found.complete, "revision": found.revision}
+    if isinstance(answer, bool) and form not in (None, ListFormat.json):
+        raise InvalidInput(f"--format {form} is for a list; a check is answered by yes or no, or with --json as JSON")
+    refs = [] if isinstance(answer, bool) else answer
+    if show_rows(
+        form,
+        ("ref",),
+        [(ref,) for ref in refs],
+        own=lambda: _show_answer(answer),
+        as_json=lambda: emit({"answer": answer, **head}),
+    ):
+        count = "" if isinstance(answer, bool) else f"{len(answer):,} "
+        note(f"{count}at {state}")
+    return 1 if answer is False else 0
+
+
+def _show_answer(answer: "list[str] | bool") -> None:
+    if isinstance(answer, bool):
+        out().print(styled("yes", "bold green") if answer else styled("no", "bold red"))
     else:
-        for ref in found.answer:
-            print(printable(ref))
-        note(f"{len(found.answer):,} at {state}")
-    return 1 if found.answer is False else 0
+        show_lines(answer)
 
 
 def _state(snapshot: "Mirrored") -> str:
@@ -164,15 +184,23 @@ def diff(
     before: Annotated[str, typer.Argument(metavar="A", help="the earlier snapshot")],
     after: Annotated[str, typer.Argument(metavar="B", help="the later one")],
     names: Names = [],  # noqa: B006
+    format_: Format = None,
 ) -> None:
-    """Show the changes from snapshot A to snapshot B: entities, facts, and with --names who gained or lost access."""
+    """Show the changes from snapshot A to snapshot B: entities, facts, and with --names who gained or lost access.
+
+    With --format, each row is a statement that was added or removed, or a number of objects that a user gained or lost.
+    """
     from grantpath.spark_sync.bulk.difference import diff as compare
 
-    found = compare(before, after, _split(names) or None)
-    if session.json:
-        emit(asdict(found))
-    else:
-        _show_difference(found)
+    form = wanted(session.json, format_)
+    found = compare(before, after, split_names(names) or None)
+    show_rows(
+        form,
+        DIFFERENCE,
+        [*_changes(found)],
+        own=lambda: _show_difference(found),
+        as_json=lambda: emit(asdict(found)),
+    )
 
 
 def verify(
@@ -205,8 +233,7 @@ def verify(
     if session.json:
         emit(asdict(found))
     else:
-        for line in found.different:
-            print(printable(line))
+        show_lines(found.different)
         text = f"{found.compared:,} compared, {found.allowed:,} of them allowed, {len(found.different)} different"
         if found.left_out:
             text += f"; {len(found.left_out):,} skipped, which changes since the mirror may affect"
@@ -258,26 +285,32 @@ def check_in_batches(
     return decisions
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> "Table":
-    """A table whose last column contains numbers."""
-    from rich.table import Table
+def _changes(found: "Difference") -> "Iterator[tuple[str | int | None, ...]]":
+    """The rows of DIFFERENCE."""
+    added, removed = _statements(found)
+    for change, statements in (("added", added), ("removed", removed)):
+        yield from ((change, each, None, None, None, None) for each in statements)
+    for access in found.access:
+        for user, counts in access.by_user.items():
+            for change, objects in zip(("gained", "lost"), counts, strict=True):
+                if objects:
+                    yield change, None, user, access.name, access.type, objects
 
-    made = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for at, title in enumerate(head):
-        made.add_column(title, justify="right" if at == len(head) - 1 else "left", overflow="fold")
-    for row in rows:
-        made.add_row(*(styled(cell) for cell in row))
-    return made
+
+def _statements(found: "Difference") -> tuple[list[str], list[str]]:
+    """What was added and what was removed."""
+    return (
+        [*(f"add {ref}" for ref in found.added), *found.facts_added],
+        [*(f"add {ref}" for ref in found.dropped), *found.facts_removed],
+    )
 
 
 def _show_difference(found: "Difference") -> None:
     console = out()
-    for sign, style, lines in (
-        ("+", "green", [*(f"add {ref}" for ref in found.added), *found.facts_added]),
-        ("-", "red", [*(f"add {ref}" for ref in found.dropped), *found.facts_removed]),
-    ):
-        for line in lines:
-            console.print(signed(sign, line, style))
+    added, removed = _statements(found)
+    for sign, style, statements in (("+", "green", added), ("-", "red", removed)):
+        for each in statements:
+            console.print(signed(sign, each, style))
     for change in found.access:
         console.print()
         text = f"{change.name} on {change.type}: {change.gained:,} gained, {change.lost:,} lost"
@@ -287,9 +320,5 @@ def _show_difference(found: "Difference") -> None:
             console.print(f"  {printable(user)}  +{gained:,} -{lost:,}")
         if len(most) > SHOWN:
             console.print(styled(f"  and {len(most) - SHOWN:,} more users; --json lists them all", "dim"))
-    if not (found.added or found.dropped or found.facts_added or found.facts_removed):
+    if not (added or removed):
         console.print("no difference")
-
-
-def _split(names: list[str]) -> list[str]:
-    return [word.strip() for each in names for word in each.split(",") if word.strip()]

@@ -6,8 +6,8 @@ import typer
 
 from grantpath.engine.cli.bulk.spark_commands import PANEL, Snapshot
 from grantpath.engine.cli.context import CommandContext, command
-from grantpath.engine.cli.list_formats import Format, ListFormat, show_rows, wanted
-from grantpath.engine.cli.output import note
+from grantpath.engine.cli.list_formats import Format, as_table, records, show_rows, wanted
+from grantpath.engine.cli.output import emit, note
 
 Statement = Annotated[str, typer.Argument(metavar="SQL", help="a SELECT, or COPY (SELECT ...) TO 'file', in quotes")]
 
@@ -28,5 +28,12 @@ def sql(session: CommandContext, snapshot: Snapshot, statement: Statement, forma
 
     form = wanted(session.json, format_)
     found = ask(snapshot, statement)
-    show_rows(form or ListFormat.table, found.columns, found.rows, found.revision)
-    note(f"{len(found.rows):,} {'row' if len(found.rows) == 1 else 'rows'} at revision {found.revision}")
+    head = {"complete": True, "revision": found.revision}
+    if show_rows(
+        form,
+        found.columns,
+        found.rows,
+        own=lambda: as_table(found.columns, found.rows),
+        as_json=lambda: emit({"answer": [*records(found.columns, found.rows)], **head}),
+    ):
+        note(f"{len(found.rows):,} {'row' if len(found.rows) == 1 else 'rows'} at revision {found.revision}")

@@ -4,14 +4,16 @@ import csv
 import io
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from grantpath.engine import Authorizer
-from grantpath.engine.cli.list_formats import FORMULA, ListFormat, show_as
-from grantpath.engine.inspection.models import Grant, GrantPage, ListGrants
+from grantpath.engine.cli.list_formats import ListFormat, show_as
+from grantpath.engine.inspection.models import Abilities, Ability, Grant, GrantPage, ListAbilities, ListGrants
+from grantpath.graph.files.csv_text import FORMULA
 
 from ...support.command_line import ODD, STAFF, Run, facts, run
 
@@ -99,12 +101,20 @@ def test_cells_that_a_spreadsheet_would_run_are_texts(capsys: pytest.CaptureFixt
     cells = [f"{sign}1+1" for sign in FORMULA if sign != "\r"]
     grants = tuple(Grant(effect="ALLOW", privilege=cell, object="table:a|b", subject="user:=1") for cell in cells)
     page = GrantPage(question=ListGrants(), answer=grants, after=None, revision=1, complete=True)
-    show_as(ListFormat.csv, page)
+    own = partial(pytest.fail, "the command's own form")
+    assert show_as(ListFormat.csv, page, own)
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert [row["privilege"] for row in rows] == [f"'{cell}" for cell in cells]
     assert {row["subject"] for row in rows} == {"user:=1"}
-    show_as(ListFormat.md, page)
+    show_as(ListFormat.md, page, own)
     assert "| table:a\\|b |" in capsys.readouterr().out
+
+
+def test_second_objects_are_words_in_a_cell(capsys: pytest.CaptureFixture[str]) -> None:
+    needs = (Ability(name="set_tag", allowed=None, needs={"tag": "tag", "new": "table"}),)
+    found = Abilities(question=ListAbilities(subject="user:bob", object=STAFF, with_={}), answer=needs, revision=1)
+    show_as(ListFormat.csv, found, partial(pytest.fail, "the command's own form"))
+    assert capsys.readouterr().out.splitlines() == ["name,allowed,needs", 'set_tag,,"tag tag, new table"']
 
 
 def test_two_forms_are_an_error(run: Run, facts: str) -> None:
