@@ -24,6 +24,7 @@ DOCS = PAGES.parent
 GUIDE = (DOCS / "writing-a-policy.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"```yaml[^\n]*\n(.*?)```", re.DOTALL)
 NAMES = ["gravitino", "lakehouse", "lakehouse_nested", "deltastream", "onehouse", "cdap", "cdap_design"]
+VENDORS = ["unity_catalog", "polaris"]  # examples: their scenarios run in tests/agreement/test_scenarios.py
 RULINGS = "Where this policy reads the document in one of several ways"
 EXAMPLE = re.compile(r"```yaml\n(scenario: .*?)```", re.DOTALL)
 
@@ -38,10 +39,10 @@ def example_in(page: Path) -> dict[str, Any]:
 
 
 def test_every_system_has_its_page() -> None:
-    assert {page.stem for page in PAGES.glob("*.md")} == set(NAMES)
+    assert {page.stem for page in PAGES.glob("*.md")} == {*NAMES, *VENDORS}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, *VENDORS])
 def test_tables_of_the_page_agree_with_the_yaml(name: str) -> None:
     made = {table: markdown(rows) for table, rows in tables(load(name)).items()}
     assert tables_in(PAGES / f"{name}.md") == made, "bring the page up to date: python -m tests.docs.policy_pages"
@@ -62,6 +63,20 @@ def test_page_begins_with_the_rulings(name: str) -> None:
     rows = [line for line in decided.splitlines() if line.startswith("| ")]
     assert len(rows) > (4 if name.startswith("lakehouse") else 12)
     assert all(line.count(" | ") == 2 for line in rows)
+
+
+@pytest.mark.parametrize("name", VENDORS)
+def test_page_of_a_vendor_says_what_is_covered_and_what_is_not(name: str) -> None:
+    text = (PAGES / f"{name}.md").read_text(encoding="utf-8")
+    assert f"(../examples/{name}.scenarios.yaml)" in text
+    covered, left_out, decided = text.split("\n## ")[1:4]
+    assert covered.startswith("What is covered\n")
+    assert left_out.startswith("What is not covered\n")
+    assert decided.startswith(f"{RULINGS}\n")
+    rows = [line.split(" | ") for line in left_out.splitlines() if line.startswith("| ")]
+    assert len(rows) > 5
+    assert all(len(row) == 3 and len(row[2]) > 2 for row in rows), "each row says what to do instead"
+    assert example_in(PAGES / f"{name}.md")["policy"] == name
 
 
 # ---- the guide, and the example it makes

@@ -43,6 +43,7 @@ PLANS = {
     "docs/guides/service.md": ON_COMPANY,
     "docs/guides/upgrade-policy.md": ON_COMPANY,
     "docs/index.md": ON_COMPANY,
+    "docs/load.md": ON_COMPANY,
     "docs/looking.md": Plan(ON_COMPANY.setup, OPENED),
     "docs/operating.md": Plan(ON_COMPANY.setup, OPENED + "import logging"),
     "docs/past.md": Plan(ON_COMPANY.setup, OPENED),

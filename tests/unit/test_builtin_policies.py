@@ -31,8 +31,8 @@ def policy(request: pytest.FixtureRequest) -> Policy:
     return load(request.param)
 
 
-def test_builtin_policies_are_five_documented_ones_a_default_and_an_example() -> None:
-    assert set(BUILT_IN_NAMES) == {*TABLES, "lakehouse", "lakehouse_nested", "github"}
+def test_builtin_policies_are_five_documented_ones_a_default_and_examples() -> None:
+    assert set(BUILT_IN_NAMES) == {*TABLES, "lakehouse", "lakehouse_nested", "github", "unity_catalog", "polaris"}
     for name in BUILT_IN_NAMES:
         assert load(name).name == name
 
