@@ -1,7 +1,8 @@
 """Helpers that format the text of messages, and the printed form of texts with control characters."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import datetime
 from html import escape
 from typing import Any
 
@@ -56,6 +57,23 @@ def as_html(value: Any) -> str:
     """A value as HTML: control characters and mark-up in a name have no effect."""
     text = "" if value is None else str(value)
     return escape(printable(text))
+
+
+def cell_text(value: Any, flags: tuple[str, str] = ("no", "yes"), time: Callable[[datetime], str] = str) -> str:
+    """A value as the text of a cell: None is empty, items are separated by commas. `flags` are the words for False and
+    True, and `time` makes the text of a time."""
+    match value:
+        case None:
+            return ""
+        case bool():
+            return flags[value]
+        case datetime():
+            return time(value)
+        case list() | tuple():
+            return ", ".join(" ".join(map(str, each)) if isinstance(each, tuple) else str(each) for each in value)
+        case dict():
+            return ", ".join(f"{key}={each}" for key, each in value.items())
+    return str(value)
 
 
 def indefinite(type_: str) -> str:

@@ -162,6 +162,8 @@ class AsyncAuthorizer:
     leave = _waiting(Authorizer.leave)
     set_owner = _waiting(Authorizer.set_owner)
     hand_over = _waiting(Authorizer.hand_over)
+    rename = _waiting(Authorizer.rename)
+    move = _waiting(Authorizer.move)
     plan = _waiting(Authorizer.plan)
     effects_of = _waiting(Authorizer.effects_of)
     given = _waiting(Authorizer.given)

@@ -801,6 +801,16 @@ class Authorizer(OpenTenant):
         """Makes `to` the owner of all that `former` owns, as `change`."""
         return self.change(verbs.hand_over(former, to), **options)
 
+    def rename(self, ref: str, *, to: str, **options: Unpack[ChangeOptions]) -> Change:
+        """Gives an entity another name, which is written as in a reference: `rename("table:hr.public.staff",
+        to="people")`. Grants, owners and memberships of the entity, and all that is below it, stay."""
+        return self.change(verbs.rename(ref, to), **options)
+
+    def move(self, ref: str, *, to: str, **options: Unpack[ChangeOptions]) -> Change:
+        """Moves an object, with all that is below it, into another parent. It inherits what is granted there from now
+        on. The actor also needs the right to add it there."""
+        return self.change(verbs.move(ref, to), **options)
+
     @following
     def given(self, statements: Iterable[str]) -> Problems:
         """Writes facts in order, in one transaction, without authorization. Users and groups are added when mentioned.
@@ -815,7 +825,7 @@ class Authorizer(OpenTenant):
         """The facts that these statements would change, and the effects: who would gain and lose what. Changes nothing.
 
         The statements are planned as one call of `change_all`, with its rules and errors. Also raises InvalidInput if a
-        statement removes more than 200,000 facts, and Inconsistent if the root changes too often. Needs the extra
+        statement changes more than 200,000 facts, and Inconsistent if the root changes too often. Needs the extra
         `replica`.
         """
         with telemetry.span("plan", self.tenant, subject=by):

@@ -46,8 +46,8 @@ class BatchApplier:
         self._root = root
         self._actor = actor
         self._mentioned: set[str] = set()
-        self._ask = query_by_name(writing.ask, writing.root)
-        self._authorizing = Authorizing(policy, root, self._ask)
+        self.ask = query_by_name(writing.ask, writing.root)
+        self._authorizing = Authorizing(policy, root, self.ask)
 
     def apply(self, steps: Sequence[ChangeStep], all_or_nothing: bool) -> None:
         """Applies the changes, and records in each step whether it changed anything, and its delta, or its error.
@@ -79,10 +79,31 @@ class BatchApplier:
                 return index
         return None
 
+    # ---- changes that run apart from others (apart.py) -----------------------------------------------------------
+    def preconditions(self, change: ResolvedStatement) -> Preconditions:
+        """What the graph says about a change."""
+        return Preconditions.read(self._writing, self._policy, self._root, [change], None)
+
+    def needs(self, step: ChangeStep) -> bool:
+        """Whether a step is valid, authorized and not done yet. A wrong step gets its error."""
+        valid, preconditions, _ = self._validate([step])
+        return bool(valid) and step.error is None and not preconditions.changes_nothing(step.change)
+
+    def authorize(self, steps: Sequence[ChangeStep]) -> None:
+        """Checks the rights of the actor, if there is one. A refused step gets its error."""
+        if self._actor:
+            self._authorizing.authorize(steps, self._actor)
+
+    def renamed(self, ref: str, to: str) -> None:
+        """Notes that an entity has another reference from now on."""
+        if ref in self._mentioned:
+            self._mentioned ^= {ref, to}
+
+    # ---- a batch -------------------------------------------------------------------------------------------------
     def _next_part(self, steps: Sequence[ChangeStep]) -> tuple[list[ChangeStep], list[ReadWriteSet]]:
         """The next steps with their sets, up to and including one that may change the actor's effective principals."""
         ref = self._actor.ref.text if self._actor else None
-        held = set(self._ask("effective_principals", subject=ref)[0]["held"]) if ref and len(steps) > 1 else set()
+        held = set(self.ask("effective_principals", subject=ref)[0]["held"]) if ref and len(steps) > 1 else set()
         read_write_sets = ReadWriteSets(self._policy, self._root, ref, held)
         sets: list[ReadWriteSet] = []
         for step in steps:
@@ -236,12 +257,12 @@ class BatchApplier:
                     case "leave" | "join" | "grant":
                         self._later(query, rows=rows)
                     case _:
-                        written.facts.written(query, self._ask(query, rows=rows))
+                        written.facts.written(query, self.ask(query, rows=rows))
 
     def _drop(self, refs: list[str], written: _Rows) -> None:
         if written.drops_root:  # the first row then removes everything
             refs = [self._root.text, *(ref for ref in refs if ref != self._root.text)]
-        found = self._ask("drop", refs=refs, all=written.drops_root, kept=self._policy.hidden, most=BULK)
+        found = self.ask("drop", refs=refs, all=written.drops_root, kept=self._policy.hidden, most=BULK)
         written.facts.written("drop", found)
 
     def _later(self, query: str, **parameters: Any) -> None:

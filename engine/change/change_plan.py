@@ -55,6 +55,6 @@ def facts_of(changes: Sequence[Change]) -> list[dict[str, list[str]]]:
     """
     for index, each in enumerate(changes):
         if each.id is not None and not (each.added or each.removed):
-            text = "removes more than 200,000 facts, which a plan cannot compare; drop smaller parts"
+            text = "changes more than 200,000 facts, which a plan cannot compare; change smaller parts"
             raise one_of("statement", index, InvalidInput(f"{each.question.statement}: {text}"))
     return [{"added": each.added, "removed": each.removed} for each in changes]

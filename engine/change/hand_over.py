@@ -10,42 +10,23 @@ from grantpath.engine.change.apply import BatchApplier
 from grantpath.engine.change.change_step import ChangeStep
 from grantpath.engine.change.deltas import BULK, Delta
 from grantpath.engine.policy.statement_rules import Rules
-from grantpath.graph.errors import GrantpathError, Unknown
-from grantpath.graph.guard.transaction import AskByName
+from grantpath.graph.errors import GrantpathError
 from grantpath.graph.language.statement import parse_statement
 
-KIND = "hand over"
 
-
-def apply_all(
-    applier: BatchApplier, rules: Rules, ask: AskByName, steps: Sequence[ChangeStep], all_or_nothing: bool
-) -> None:
-    """Applies changes in order, hand-overs among them. Arguments and outcomes as for `BatchApplier.apply`."""
-    waiting: list[ChangeStep] = []
-    for step in steps:
-        if step.change.kind != KIND:
-            waiting.append(step)
-            continue
-        applier.apply(waiting, all_or_nothing)
-        if all_or_nothing and any(each.error for each in waiting):
-            return
-        waiting = []
-        _hand_over(applier, rules, ask, step)
-        if all_or_nothing and step.error:
-            return
-    applier.apply(waiting, all_or_nothing)
-
-
-def _hand_over(applier: BatchApplier, rules: Rules, ask: AskByName, step: ChangeStep) -> None:
-    former, later = str(step.change.object), str(step.change.subject)
-    for ref in (former, later):
-        if not ask("entity_exists", ref=ref):
-            step.error = Unknown(f"{ref} does not exist", "; add it first, or check the name", absent=ref)
-            return
+def hand_over(applier: BatchApplier, rules: Rules, step: ChangeStep) -> None:
+    """Gives all that the object of a step owns to its subject, and sets the outcome of the step."""
+    change = step.change
+    try:
+        applier.preconditions(change).check(change)
+    except GrantpathError as error:
+        step.error = error
+        return
     parts: list[ChangeStep] = []
     try:
-        for owned in ask("owned_objects", subject=former)[0]["owned"]:
-            parts.append(ChangeStep(rules.resolve(parse_statement(f"owner {later} of {owned}"), as_fact=False)))
+        for owned in applier.ask("owned_objects", subject=change.object.text)[0]["owned"]:
+            statement = parse_statement(f"owner {change.subject} of {owned}")
+            parts.append(ChangeStep(rules.resolve(statement, as_fact=False)))
     except GrantpathError as error:
         step.error = error.prefixed(f"{step.text!r}: ")
         return

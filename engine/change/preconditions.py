@@ -72,6 +72,10 @@ class Preconditions:
             self._require(self.policy.parent(change.object, self.root))
         elif change.kind not in ("grant", "revoke") or not self.policy.grants_on_missing:
             self._require(change.object)
+        if change.target and change.target != change.object:
+            if change.target.text in self.existing:
+                raise Conflict(f"{change.text!r}: {change.target} exists already; choose another name")
+            self._require(self.policy.parent(change.target, self.root))
         if change.kind == "member" and change.joining:
             if self._cycle(change.joining, change):
                 raise Invalid(
@@ -114,6 +118,8 @@ class Preconditions:
                 return not state["edge"]
             case "owner":
                 return change.subject is not None and state["owner"] == change.subject.text
+            case "rename" | "move":
+                return change.target == change.object
         return False
 
 
@@ -125,3 +131,5 @@ def _named(policy: Policy, root: Reference, change: ResolvedStatement) -> Iterat
         yield change.subject.text
     if change.kind == "add":
         yield policy.parent(change.object, root).text
+    if change.target:
+        yield from (change.target.text, policy.parent(change.target, root).text)

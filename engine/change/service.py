@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from grantpath.engine.answers.batches import need_list, one_of
 from grantpath.engine.answers.request import active_role
-from grantpath.engine.change import hand_over
+from grantpath.engine.change.apart import APART, apply_all
 from grantpath.engine.change.apply import BatchApplier
 from grantpath.engine.change.audit_writer import record, refuse
 from grantpath.engine.change.change_step import NOTHING_KEPT, Actor, ChangeStep
@@ -23,7 +23,7 @@ from grantpath.engine.tenants.opening import check_policy
 from grantpath.engine.tenants.registry import suggesting
 from grantpath.graph.errors import GrantpathError, Inconsistent, Invalid, InvalidInput, Refused, Unavailable, Unknown
 from grantpath.graph.guard.store import Store
-from grantpath.graph.guard.transaction import Writing, query_by_name
+from grantpath.graph.guard.transaction import Writing
 from grantpath.graph.language.inputs import need_flag
 from grantpath.graph.language.reference import Reference
 from grantpath.graph.language.statement import Statement, parse_statement
@@ -159,7 +159,7 @@ class ChangeService:
 
     def _mentions(self, change: ResolvedStatement, sure: set[str]) -> Iterable[ChangeStep]:
         """The steps that add the users and groups that a fact names, if they do not exist."""
-        if change.kind == "drop":
+        if change.kind in ("drop", "rename", "move"):
             sure.discard(change.object.text)
         elif change.kind != "add":
             for ref in (change.object, change.subject):
@@ -241,8 +241,9 @@ class ChangeService:
             return changes
 
         try:
-            # many facts, and all objects of an owner, are read under the lock only, where there is no time limit
-            if (actor or len(steps) == 1) and all(step.change.kind != hand_over.KIND for step in steps):
+            # batches of facts, the objects of an owner, and what is below an object can be very large, so they are
+            # read only under the lock, where there is no time limit
+            if (actor or len(steps) == 1) and not any(step.change.kind in APART for step in steps):
                 precheck = self._precheck(steps, actor, request if named else None, planned)
             return self._store.write(self._tenant, work, keep=not dry_run, looked=precheck is not None)
         except _Stopped as stopped:
@@ -262,7 +263,7 @@ class ChangeService:
         self, writing: PrecheckedWriting, actor: Actor | None, steps: Sequence[ChangeStep], all_or_nothing: bool
     ) -> None:
         applier = BatchApplier(writing, self._policy, self._root, actor)
-        hand_over.apply_all(applier, self._rules, query_by_name(writing.ask, writing.root), steps, all_or_nothing)
+        apply_all(applier, self._rules, steps, all_or_nothing)
 
     def _precheck(
         self, steps: Sequence[ChangeStep], actor: Actor | None, request: Request | None, planned: Planned
@@ -338,6 +339,8 @@ def _mark_new_subjects(steps: Sequence[ChangeStep]) -> None:
             added.add(change.object)
         elif change.kind == "drop":
             added.discard(change.object)
+        elif change.target and change.object in added:
+            added = added - {change.object} | {change.target}
         elif change.kind == "grant" and change.subject in added:
             step.change = replace(change, new_subject=True)
 

@@ -69,6 +69,16 @@ def hand_over(former: str, to: str) -> str:
     return statement("hand", "over", former, "to", to)
 
 
+def rename(ref: str, to: str) -> str:
+    """The statement that gives an entity another name."""
+    return statement("rename", ref, "to", to)
+
+
+def move(ref: str, to: str) -> str:
+    """The statement that moves an object into another parent."""
+    return statement("move", ref, "to", to)
+
+
 # ---- batches --------------------------------------------------------------------------------------------------------
 class StatementBatch:
     """Statements that are collected in a `with` block. At its end they are made in one transaction, in order; if the
@@ -128,6 +138,14 @@ class StatementBatch:
     def hand_over(self, former: str, *, to: str) -> None:
         """Makes `to` the owner of all that `former` owns."""
         self.change(hand_over(former, to))
+
+    def rename(self, ref: str, *, to: str) -> None:
+        """Gives an entity another name; all that is stored about it stays."""
+        self.change(rename(ref, to))
+
+    def move(self, ref: str, *, to: str) -> None:
+        """Moves an object, with all that is below it, into another parent."""
+        self.change(move(ref, to))
 
 
 class Batch(StatementBatch):

@@ -115,7 +115,7 @@ class MemoryStore(Store):
         raise needs_server("a mirror")
 
     def close(self) -> None:
-        """Does nothing: there is no connection."""
+        """Does nothing, because there is no connection."""
 
     def read(self, text: str, parameters: Mapping[str, Any]) -> list[Row]:
         """The rows of a query of cypher/."""

@@ -4,6 +4,7 @@ Each query is answered by the method of its name, with the parameters and the ro
 of changes, and everything that builds questions and reads their answers, are those of a root in the database.
 """
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -29,8 +30,7 @@ from grantpath.engine.policy.facts import Fact
 from grantpath.engine.policy.policy import Policy, Requirement
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.guard.transaction import Row
-from grantpath.graph.language.near_names import CANDIDATES
-from grantpath.graph.language.reference import Reference, name_of
+from grantpath.graph.language.reference import Reference, length_of, name_of, type_of
 
 MADE = "memory"  # the creation id of each root in memory
 Values = Mapping[str, Any]
@@ -66,12 +66,14 @@ class MemoryGraph:
         answer: Callable[..., list[Row]] | None = getattr(self, f"_{query}", None)
         if answer is not None:
             return answer(**parameters)
-        paths = MemoryPaths(self.version, self.policy, self.root)
-        views = MemoryViews(self.version, self.policy, self.root)
-        for of in (paths, views):
+        for of in (MemoryPaths(self.version, self.policy, self.root), self._views):
             if hasattr(of, query):
                 return [{**getattr(of, query)(**parameters), **self._marks}]
         raise needs_server(f"{query}.cypher")
+
+    @property
+    def _views(self) -> MemoryViews:
+        return MemoryViews(self.version, self.policy, self.root)
 
     @property
     def _marks(self) -> dict[str, Any]:
@@ -89,7 +91,9 @@ class MemoryGraph:
         return [{"ref": ref}] if self.version.exists(ref) else []
 
     def _similar_names(self, type: str, ref: str, limit: int) -> list[Row]:
-        return [{"known": self.version.listed.get(type, [])[: 40 * CANDIDATES]}]
+        listed = self.version.listed.get(type, [])
+        at = bisect_right(listed, ref)
+        return [{"known": listed[max(0, at - limit) : at + limit]}]
 
     def _effective_principals(self, subject: str) -> list[Row]:
         number = self.version.numbers.find(subject)
@@ -97,17 +101,7 @@ class MemoryGraph:
         return [{"held": [self.version.numbers.refs[each] for each in found]}]
 
     def _owned_objects(self, subject: str) -> list[Row]:
-        return [{"owned": sorted(self._owned(subject))}]
-
-    def _owned(self, subject: str) -> Iterator[str]:
-        number, refs = self.version.numbers.find(subject, -1), self.version.numbers.refs
-        for place in self.version.places_of.get(number) or ():
-            if has_any((self.version.grants.get(place) or {}).get(OWNS), {number}):
-                yield refs[place]
-
-    def _owner(self, ref: str) -> str | None:
-        owners = members(self.version.granted_on(ref).get(OWNS))
-        return next((self.version.numbers.refs[each] for each in owners), None)
+        return [{"owned": sorted(self._views.owned(subject))}]
 
     def _list_entities(
         self,
@@ -129,11 +123,11 @@ class MemoryGraph:
             for ref in listed
             if ref > after
             and ref not in hidden
-            and (not owner or self._owner(ref) == owner)
-            and not (without_owner and self._owner(ref))
+            and (not owner or self._views.owner(ref) == owner)
+            and not (without_owner and self._views.owner(ref))
             and like.lower() in name_of(ref).lower()
         ]
-        known = [ref for ref in needed if self.version.exists(ref) or self.version.granted_on(ref)]
+        known = [ref for ref in needed if self._views.is_node(self.policy.reference(ref, self.root))]
         return [{"known": known, "answer": found[:limit], **self._marks}]
 
     def _check(self, checks: Sequence[Values], conditions: Sequence[Any]) -> list[Row]:
@@ -164,7 +158,7 @@ class MemoryGraph:
         existing = [ref for ref in refs if self.version.exists(ref)]
         states = [self._state(change, joining) for change in changes]
         [marks] = self._read_marks()
-        return [{"existing": existing, "states": states, "root_owner": self._owner(top), **marks}]
+        return [{"existing": existing, "states": states, "root_owner": self._views.owner(top), **marks}]
 
     def _state(self, change: Values, joining: Sequence[str]) -> dict[str, Any]:
         find, refs = self.version.numbers.find, self.version.numbers.refs
@@ -180,8 +174,8 @@ class MemoryGraph:
         return {
             "index": change["index"],
             "edge": there,
-            "owner": self._owner(change["object"]) if edge == "OWNS" else None,
-            "owning": next(self._owned(change["object"]), None) if edge == "NONE" else None,
+            "owner": self._views.owner(change["object"]) if edge == "OWNS" else None,
+            "owning": next(self._views.owned(change["object"]), None) if edge == "NONE" else None,
             "above": above,
         }
 
@@ -200,7 +194,7 @@ class MemoryGraph:
                 for by in members(principals)
                 if label != OWNS
             ]
-            held = [refs[each] for each in self.version.containers.get(self.version.numbers.find(ref, -1)) or ()]
+            held = self._views.containers_of(ref)
             found.append({"ref": ref, "granted": granted, "held": held})
             if row["exists"] and not self.version.exists(ref):
                 added.append(f"add {ref}")
@@ -222,7 +216,7 @@ class MemoryGraph:
 
     def _own(self, rows: Sequence[Values]) -> list[Row]:
         found: list[Row] = [
-            {"object": row["object"], "former": [*filter(None, [self._owner(row["object"])])]} for row in rows
+            {"object": row["object"], "former": [*filter(None, [self._views.owner(row["object"])])]} for row in rows
         ]
         removed = [f"owner {former} of {row['object']}" for row in found for former in row["former"]]
         self._apply([f"owner {row['owner']} of {row['object']}" for row in rows], removed)
@@ -250,6 +244,30 @@ class MemoryGraph:
         listed = [[ref, kind, name or None, by or None, on] for (kind, name, by, on), ref in removed.items()]
         return [{"removed": listed[: most + 1]}]
 
+    def _before_rename(self, ref: str, to: str, most: int, long: int) -> list[Row]:
+        inside, facts = self._with_facts(ref)
+        lengths = {(type_of(each), length_of(each)) for each in inside}
+        return [
+            {
+                "facts": [list(fact) for fact in facts][: most + 1],
+                "lengths": [list(each) for each in lengths],
+                "long": [each for each in inside if len(each) >= long],
+                "taken": self._views.is_node(self.policy.reference(to, self.root)),
+            }
+        ]
+
+    def _rename(self, ref: str, to: str, name: str, former: str, path: str, parent: str | None) -> list[Row]:
+        inside, facts = self._with_facts(ref)
+        new = {each: f"{type_of(each)}:{path}{name_of(each)[len(former) :]}" for each in inside} | {ref: to}
+        renamed = [(kind, name, new.get(by, by), new.get(on, on)) for kind, name, by, on in facts]
+        self._apply([statement(fact) for fact in renamed], [statement(fact) for fact in facts])
+        return []
+
+    def _with_facts(self, ref: str) -> tuple[list[str], list[StoredFact]]:
+        """An entity with all that is below it, and their facts."""
+        inside = dict.fromkeys(self._inside(ref, all=False), ref)
+        return [*inside], [*dict.fromkeys(fact for each in inside for fact in self._facts_of(each, inside, ()))]
+
     def _inside(self, ref: str, all: bool) -> Iterator[str]:
         """An entity with all that is below it; the root object with everything, if `all`."""
         yield ref
@@ -270,12 +288,11 @@ class MemoryGraph:
         number, refs = self.version.numbers.find(ref, -1), self.version.numbers.refs
         if self.version.exists(ref):
             yield "ENTITY", "", "", ref
-        for container in self.version.containers.get(number) or ():
-            if refs[container] in gone or refs[container] not in kept:
-                yield "MEMBER", "", ref, refs[container]
-        users = self.version.users_in.get(number)
-        for member in (*(() if users is None else users.tolist()), *(self.version.others_in.get(number) or ())):
-            yield "MEMBER", "", refs[member], ref
+        for container in self._views.containers_of(ref):
+            if container in gone or container not in kept:
+                yield "MEMBER", "", ref, container
+        for member in self._views.members_of(ref):
+            yield "MEMBER", "", member, ref
         for label, by in self.version.granted_on(ref).items():
             effect, name = effect_and_privilege(label)
             for principal in members(by):

@@ -379,7 +379,7 @@ class PolicyIndex:
 
     def grantees(self, kind: str, type_: str) -> list[str] | list[None]:
         """The types of the subjects that gain or lose something by this kind of change of an object of the type."""
-        if kind in ("add", "drop"):
+        if kind in ("add", "drop", "rename", "move"):
             return [None]
         if kind == "owner":
             return self.types[type_].owned_by

@@ -164,6 +164,8 @@ class Changes(_Entry):
     member: dict[str, ConditionField] = {}
     remove: dict[str, ConditionField] = {}
     owner: dict[str, ConditionField] = {}
+    rename: dict[str, ConditionField] = {}
+    move: dict[str, ConditionField] = {}
     grant: dict[str, ConditionField] = {}
     revoke: dict[str, ConditionField] = {}
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.errors import Invalid
-from grantpath.graph.language.reference import Reference
+from grantpath.graph.language.reference import Reference, renamed
 from grantpath.graph.language.statement import Statement, parse_statement
 from grantpath.graph.messages import indefinite
 
@@ -16,7 +16,7 @@ Edge = Literal["ALLOW", "DENY", "OWNS", "MEMBER", "NONE"]
 @dataclass(frozen=True, eq=False)
 class ResolvedStatement:
     """A statement with its names resolved, and the kind of relationship that it changes. `text` has canonical
-    references."""
+    references. `target` is the reference that `rename` or `move` gives to the object."""
 
     kind: str
     object: Reference
@@ -25,6 +25,7 @@ class ResolvedStatement:
     privilege: str | None
     second_objects: dict[str, Reference]
     text: str
+    target: Reference | None = None
     contains: bool = False  # the subject may have members of its own
     new_subject: bool = False  # the same actor added the subject earlier in the same batch
 
@@ -75,6 +76,8 @@ class Rules:
                 raise Invalid(
                     f"adding {indefinite(change.object.type)} needs {key}: add `with {key}={second.type}:NAME`"
                 )
+        if change.kind == "move":
+            self._can_be_added(change)
         return change
 
     def resolve(self, statement: Statement, as_fact: bool) -> ResolvedStatement:
@@ -94,9 +97,41 @@ class Rules:
         contains = subject is not None and (
             subject.type in self.policy.file.members or subject.text in self.policy.builtins
         )
-        resolved = ResolvedStatement(kind, object_, subject, effect, privilege, second_objects, text, contains)
+        target = self._target(statement, object_)
+        resolved = ResolvedStatement(kind, object_, subject, effect, privilege, second_objects, text, target, contains)
         self._check(resolved, as_fact)
         return resolved
+
+    def _target(self, statement: Statement, object_: Reference) -> Reference | None:
+        """The new reference of the object of `rename` or `move`."""
+        match statement.kind, statement.to:
+            case "rename", str(name):
+                return renamed(object_, name)
+            case "move", str(to):
+                return self._moved(object_, self.policy.reference(to, self.root))
+        return None
+
+    def _moved(self, object_: Reference, to: Reference) -> Reference:
+        """The reference of an object in another parent. Raises Invalid if the object cannot be there."""
+        parents = self.policy.names.parents[object_.type]
+        if to.type not in parents:
+            where = f"is in {' or '.join(map(indefinite, parents))}" if parents else "is the root"
+            raise Invalid(f"{object_} cannot be moved to {to}: {indefinite(object_.type)} {where}")
+        if any(each == object_ for _, each in self.policy.chain(to, self.root)):
+            raise Invalid(f"{object_} cannot be moved to {to}, which is {object_} or below it; name another parent")
+        above = () if to == self.root else to.segments
+        text = Reference(object_.type, (*above, object_.name), object_.one_segment).text
+        return self.policy.reference(text, self.root)
+
+    def _can_be_added(self, change: ResolvedStatement) -> None:
+        """Raises Invalid if adding needs a second object: an actor must have the right to add where it moves to."""
+        entry = self.policy.names.change("add", change.object.type)
+        needed = [key for key, second in entry.with_.items() if not second.optional] if entry else []
+        if needed:
+            raise Invalid(
+                f"{change.object} cannot be moved by an actor: adding {indefinite(change.object.type)} needs "
+                f"{' and '.join(needed)}, which a move does not name; add it anew"
+            )
 
     def _check(self, change: ResolvedStatement, as_fact: bool) -> None:
         self._hidden(change, as_fact)
@@ -113,6 +148,8 @@ class Rules:
                 self._owner(change)
             case "hand over":
                 self._hand_over(change)
+            case "rename" | "move":
+                self._rename(change)
             case _:
                 self._grant(change)
 
@@ -188,6 +225,16 @@ class Rules:
                 raise Invalid(f"{change.text!r}: {ref} cannot own anything: in the policy {self.policy.name} {what}")
         if change.object == change.subject:
             raise Invalid(f"{change.text!r}: the former and the new owner are the same; name two subjects")
+
+    def _rename(self, change: ResolvedStatement) -> None:
+        what = "renamed" if change.kind == "rename" else "moved"
+        if change.object == self.root:
+            raise Invalid(
+                f"{change.object} is the root and cannot be {what}; a dump can be restored under another name"
+            )
+        if self.policy.names.is_protected(change.object.type):
+            raise Invalid(f"{change.object}: {indefinite(change.object.type)} is protected and cannot be {what}")
+        self._not_builtin(change.object, what)
 
     def _grant(self, change: ResolvedStatement) -> None:
         assert change.subject is not None and change.privilege is not None

@@ -167,8 +167,12 @@ def _change_keys(key: YamlPath, kind: str, entry: ConditionEntry) -> Found:
 
 def _impossible(names: PolicyIndex, kind: str, type_: str) -> Iterator[str]:
     """Why a rule for this change is never asked."""
-    if kind in ("add", "drop") and names.is_protected(type_):
+    if kind in ("rename", "move") and type_ == names.root:
+        yield f"the root keeps its name and its place, so no actor can {kind} it; remove the rule"
+    elif kind in ("add", "drop", "rename", "move") and names.is_protected(type_):
         yield f"{indefinite(type_)} is protected, so no actor can {kind} it; set `protected: false`, or remove the rule"
+    if kind == "move" and names.parents[type_] == (names.root,):
+        yield f"{indefinite(type_)} is always directly in the root, so none can be moved; remove the rule"
     if kind in ("member", "remove") and not names.file.members[type_]:
         yield f"{indefinite(type_)} can have no members; add types to its `members`, or remove the rule"
     if kind == "owner" and any(type_ in entry.owns for entry in names.file.builtin.values()):

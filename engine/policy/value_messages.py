@@ -7,6 +7,7 @@ from typing import Any
 from grantpath.engine.policy.yaml_reader import Document
 from grantpath.graph.messages import short
 
+CLOSE = 0.7  # how similar a misspelled key is to the right one; `create` and `rename` are less similar
 MANUAL = "see docs/writing-a-policy.md"
 ConditionEntry = "ConditionEntry"  # the class of an operation or a rule, in pydantic's errors
 _MISSING = {
@@ -87,7 +88,7 @@ def _unknown_key(name: str, value: object, known: list[str]) -> str:
         return f'unknown key; if {name} belongs to the list before it, put the list in quotes, e.g. {{on: "a, {name}"}}'
     if name in _NOT_SUPPORTED:
         return f"unknown key; {_NOT_SUPPORTED[name]}"
-    close = get_close_matches(name, known, n=1)
+    close = get_close_matches(name, known, n=1, cutoff=CLOSE)
     if close:
         return f"unknown key; did you mean {close[0]}?"
     return f"unknown key; the keys are {', '.join(known)}" if known else f"unknown key; {MANUAL} for the known ones"

@@ -5,6 +5,7 @@ the subjects that intentionally do not exist under `absent:`.
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from grantpath.engine.policy.policy import Policy
 from grantpath.engine.scenarios.scenario_file import Line, Scenario
 from grantpath.graph.errors import Invalid
 from grantpath.graph.language.near_names import nearest
-from grantpath.graph.language.reference import Reference, type_of
+from grantpath.graph.language.reference import Reference, renamed, type_of
 from grantpath.graph.language.statement import Check, Which, parse_statement
 
 
@@ -68,6 +69,9 @@ def _mentioned(text: str, policy: Policy, root: Reference) -> Iterator[str]:
     for ref in (statement.object, statement.subject):
         if ref and (canonical := _canonical(ref, policy, root)):
             yield canonical
+    if statement.kind == "rename":
+        with suppress(Invalid):
+            yield renamed(policy.reference(statement.object, root), statement.to or "").text
 
 
 def _canonical(text: str, policy: Policy, root: Reference) -> str | None:

@@ -51,7 +51,7 @@ class Reference:
 
     def _print(self, segment: str) -> str:
         bare = not _SUBJECT_QUOTED.search(segment) if self.one_segment else _BARE.match(segment)
-        return segment if bare else "`" + segment.replace("`", "``") + "`"
+        return segment if bare else _in_backticks(segment)
 
 
 def reference(type: str, *names: str) -> str:
@@ -118,6 +118,32 @@ def parse(text: str, subject_types: Collection[str] = ()) -> Reference:
     for segment in segments:
         _check_segment(segment, text)
     return Reference(type_, segments, subject)
+
+
+def renamed(ref: Reference, name: str) -> Reference:
+    """The reference with another last segment; `name` is written as in a reference. Raises InvalidReference."""
+    one_segment = (ref.type,) if ref.one_segment else ()
+    segments = parse(f"{ref.type}:{name}", one_segment).segments
+    if len(segments) > 1:
+        raise InvalidReference(
+            f"{short(name)} has {len(segments)} segments, and a name is one; if the dots are part of it, quote it with "
+            "backticks"
+        )
+    return parse(Reference(ref.type, (*ref.segments[:-1], *segments), ref.one_segment).text, one_segment)
+
+
+def canonical_name(text: str) -> str:
+    """A name of one segment, with quotes only if necessary in a statement, where `with` is a word of the language. A
+    text that is malformed is returned unchanged."""
+    quoted = _QUOTED.fullmatch(text)
+    if not quoted and "`" in text:
+        return text
+    name = quoted[1].replace("``", "`") if quoted else text
+    return name if _BARE.match(name) and name != "with" else _in_backticks(name)
+
+
+def _in_backticks(segment: str) -> str:
+    return "`" + segment.replace("`", "``") + "`"
 
 
 def simple_parts(text: str) -> tuple[str, str] | None:

@@ -11,9 +11,10 @@ from pydantic import Field
 
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.frozen import Frozen, unchecked
+from grantpath.graph.language.reference import canonical_name
 from grantpath.graph.messages import short
 
-Kind = Literal["add", "drop", "member", "remove", "owner", "hand over", "grant", "revoke"]
+Kind = Literal["add", "drop", "member", "remove", "owner", "hand over", "rename", "move", "grant", "revoke"]
 Effect = Literal["ALLOW", "DENY"]
 
 _QUOTED = r"`(?:[^`]|``)*+`"  # possessive, so that a doubled backtick never closes the segment
@@ -27,13 +28,15 @@ MAX_SHOWN = 80  # of a line in a message
 
 class Statement(Frozen):
     """A fact or a change. It is about the entity `object`; `subject` is who gains or loses something, or None. In
-    `hand over A to B` the object is A, which loses what it owns."""
+    `hand over A to B` the object is A, which loses what it owns. `to` is the new name in `rename`, with its quotes, or
+    the new parent in `move`."""
 
     kind: Kind
     object: str
     subject: str | None = None
     effect: Effect | None = None
     privilege: str | None = None
+    to: str | None = None
     with_: dict[str, str] = Field(default={})
     text: str
 
@@ -41,6 +44,7 @@ class Statement(Frozen):
         """The statement with each reference as `spell` writes it, and the text that the parts then give."""
         object_, subject = spell(self.object), None if self.subject is None else spell(self.subject)
         with_ = {key: spell(ref) for key, ref in sorted(self.with_.items())}
+        to = self.to and (canonical_name(self.to) if self.kind == "rename" else spell(self.to))
         effect = (self.effect or "").lower()
         text = {
             "add": f"add {object_}",
@@ -49,6 +53,8 @@ class Statement(Frozen):
             "remove": f"remove {subject} from {object_}",
             "owner": f"owner {subject} of {object_}",
             "hand over": f"hand over {object_} to {subject}",
+            "rename": f"rename {object_} to {to}",
+            "move": f"move {object_} to {to}",
             "grant": f"{effect} {self.privilege} on {object_} to {subject}",
             "revoke": f"revoke {effect} {self.privilege} on {object_} from {subject}",
         }[self.kind]
@@ -56,7 +62,7 @@ class Statement(Frozen):
             text += f" with {', '.join(f'{key}={ref}' for key, ref in with_.items())}"
         if text == self.text:
             return self
-        return self.model_copy(update={"object": object_, "subject": subject, "with_": with_, "text": text})
+        return self.model_copy(update={"object": object_, "subject": subject, "to": to, "with_": with_, "text": text})
 
 
 class Check(Frozen):
@@ -110,14 +116,16 @@ def parse_statement(text: str) -> Statement:
             return Statement(kind="owner", object=ref, subject=subject, with_=with_, text=text)
         case ["hand", "over", former, "to", subject]:
             return Statement(kind="hand over", object=former, subject=subject, with_=with_, text=text)
+        case ["rename" | "move" as kind, ref, "to", to]:
+            return Statement(kind=kind, object=ref, to=to, with_=with_, text=text)
         case ["allow" | "deny" as effect, privilege, "on", ref, "to", subject]:
             return _grant("grant", effect, privilege, ref, subject, with_, text)
         case ["revoke", "allow" | "deny" as effect, privilege, "on", ref, "from", subject]:
             return _grant("revoke", effect, privilege, ref, subject, with_, text)
     raise InvalidInput(
         f"{_shown(text)} is not a statement: write add REF, drop REF, member S of S, remove S from S, owner S of REF, "
-        "hand over S to S, allow P on REF to S, deny P on REF to S, revoke allow P on REF from S, "
-        "revoke deny P on REF from S"
+        "hand over S to S, rename REF to NAME, move REF to REF, allow P on REF to S, deny P on REF to S, "
+        "revoke allow P on REF from S, revoke deny P on REF from S"
     )
 
 

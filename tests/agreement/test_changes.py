@@ -1,6 +1,7 @@
 """Changes by actors have the oracle's outcome (done, refused or invalid), and afterwards both decide alike."""
 
 from collections import Counter
+from collections.abc import Callable
 
 import pytest
 
@@ -31,21 +32,26 @@ def revision(graph: Authorizer) -> int:
     return int(graph.ask("tenant_state")["revision"])
 
 
+def change_randomly(twin: Twin, outcomes: Counter[str], revision: Callable[[Authorizer], int]) -> None:
+    """Makes random changes in the oracle and in the graph, and compares outcomes, revisions and checks after them."""
+    for _ in range(ROUNDS):
+        before, changed = revision(twin.graph), 0
+        for attempt in random_statements(twin.world.policy, twin.world, twin.rng, CHANGES):
+            wanted = twin.world.do(*attempt)
+            got, changes = outcome(twin.graph, attempt)
+            twin.compare(f"do {attempt}", wanted, got)
+            changed += changes
+            outcomes[wanted] += 1
+        twin.compare("the revision", before + changed, revision(twin.graph))
+        twin.check_random(250)
+
+
 @pytest.mark.parametrize("policy", POLICIES)
 def test_random_changes_have_the_outcomes_of_the_oracle(tenant: Tenants, closing: Closing, policy: str) -> None:
     outcomes: Counter[str] = Counter()
     for number in range(WORLDS):
         twin = Twin(tenant, policy, f"changes {SEED}.{number}", 90)
-        for _ in range(ROUNDS):
-            before, changed = revision(twin.graph), 0
-            for attempt in random_statements(policy, twin.world, twin.rng, CHANGES):
-                wanted = twin.world.do(*attempt)
-                got, changes = outcome(twin.graph, attempt)
-                twin.compare(f"do {attempt}", wanted, got)
-                changed += changes
-                outcomes[wanted] += 1
-            twin.compare("the revision", before + changed, revision(twin.graph))
-            twin.check_random(250)
+        change_randomly(twin, outcomes, revision)
         assert not twin.differences, twin.report()
     told = ", ".join(f"{outcomes[each]} {each}" for each in ("done", "refused", "invalid"))
     closing(f"changes, {policy}: the graph and the oracle in {outcomes.total()} changes ({told}); seed {SEED}")

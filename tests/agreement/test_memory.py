@@ -12,15 +12,13 @@ from grantpath.engine.memory.memory_authorizer import MemoryAuthorizer, authoriz
 from grantpath.engine.scenarios import runner
 
 from ..conftest import Closing, Tenants, built_in
-from ..support.random_world import random_statements
 from ..support.sizes import size
 from ..support.twin import POLICIES, SEED, Twin
-from .test_changes import outcome
-from .test_scenarios import SCENARIOS, wrong
+from .test_changes import change_randomly
+from .test_scenarios import EXAMPLES, SCENARIOS, wrong
 
 pytestmark = pytest.mark.trust
 WORLDS = size(20, 2)
-ROUNDS, CHANGES = 2, 50
 
 
 class MemoryTenants:
@@ -36,16 +34,7 @@ def test_random_worlds_and_changes_agree_with_the_oracle(closing: Closing, polic
     decided = allowed = 0
     for number in range(WORLDS):
         twin = Twin(cast(Tenants, MemoryTenants()), policy, f"memory {SEED}.{number}", 90)
-        for _ in range(ROUNDS):
-            before, changed = twin.graph.revision_now(), 0
-            for attempt in random_statements(policy, twin.world, twin.rng, CHANGES):
-                wanted = twin.world.do(*attempt)
-                got, changes = outcome(twin.graph, attempt)
-                twin.compare(f"do {attempt}", wanted, got)
-                changed += changes
-                outcomes[wanted] += 1
-            twin.compare("the revision", before + changed, twin.graph.revision_now())
-            twin.check_random(250)
+        change_randomly(twin, outcomes, Authorizer.revision_now)
         twin.list_everything()
         twin.ask_wrongly(40)
         twin.explain_some(5)
@@ -60,9 +49,9 @@ def test_random_worlds_and_changes_agree_with_the_oracle(closing: Closing, polic
 
 
 def test_scenarios_hold_in_memory() -> None:
-    report = runner.run(runner.read_files([SCENARIOS]), None, "memory")
+    report = runner.run(runner.read_files([SCENARIOS, *EXAMPLES]), None, "memory")
     assert wrong(report) == []
-    assert report.passed >= 800
+    assert report.passed >= 1_000
     assert {each.engine for each in report.results} == {"memory"}
 
 

@@ -163,7 +163,7 @@ def changes(data: dict[str, Any]) -> Iterator[tuple[str, str, str | None, dict[s
     for kind, rules in data.get("changes", {}).items():
         for types, rule in rules.items():
             for ref in [each for each in entities(data) if type_of(each) in types.split(", ")]:
-                if kind in ("add", "drop"):
+                if kind in ("add", "drop", "rename", "move"):
                     with_ = rule.get("with", {}) if isinstance(rule, dict) else {}
                     yield kind, ref, None, dict.fromkeys(with_, PAGES[0])
                     continue

@@ -14,6 +14,10 @@ from ..support.with_replica import replica_of, with_replica
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 POLICIES = sorted(folder.name for folder in SCENARIOS.iterdir() if folder.is_dir())
+EXAMPLES = [
+    Path(__file__).parents[2] / "docs" / "examples" / f"{name}.scenarios.yaml"
+    for name in ("github", "unity_catalog", "polaris")
+]
 
 
 def wrong(report: runner.Report) -> list[str]:
@@ -31,6 +35,14 @@ def test_cypher_gives_the_expected_answers(store: Store, policy: str) -> None:
     report = runner.run(runner.read_files([SCENARIOS / policy]), store)
     assert wrong(report) == []
     assert report.passed >= 8
+
+
+@pytest.mark.usefixtures("schema")
+@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.name)
+def test_cypher_gives_the_expected_answers_of_an_example(store: Store, file: Path) -> None:
+    report = runner.run(runner.read_files([file]), store)
+    assert wrong(report) == []
+    assert report.passed >= 36
 
 
 @pytest.mark.usefixtures("schema")

@@ -5,12 +5,15 @@ from typing import ClassVar
 
 from .errors import InvalidChange
 from .facts import Facts
-from .notation import Malformed, Ref, read_statement
+from .notation import Malformed, Ref, read_reference, read_statement
+
+NOBODY = Ref("", ())
 
 
 @dataclass(frozen=True)
 class Change:
-    """A statement with its references resolved. For `member` and `remove` the object is the container."""
+    """A statement with its references resolved. For `member` and `remove` the object is the container. `target` is what
+    the object of `rename` or `move` will be called."""
 
     verb: str
     object: Ref
@@ -18,9 +21,7 @@ class Change:
     effect: str
     privilege: str
     second: dict[str, Ref]
-
-
-NOBODY = Ref("", ())
+    target: Ref = NOBODY
 
 
 class Changes(Facts):
@@ -42,6 +43,10 @@ class Changes(Facts):
     def authorized(self, change: Change, actor: Ref, as_role: Ref | None) -> bool:
         """Whether the actor, who exists, may make this valid change."""
         raise NotImplementedError
+
+    def may_rename(self, change: Change, actor: Ref, as_role: Ref | None) -> bool:
+        """Whether the actor may make this valid `rename` or `move`."""
+        return False
 
     def created(self, change: Change, actor: Ref, as_role: Ref | None) -> None:
         """Gives the actor of an `add` its rights; called before the new object exists."""
@@ -85,7 +90,7 @@ class Changes(Facts):
             role = None if as_role is None else self.resolve(as_role)
             if as_role is not None and not self.active_roles:
                 raise InvalidChange(f"{self.policy} has no active roles")
-            if given and change.verb not in ("add", "drop"):
+            if given and change.verb not in ("add", "drop", "rename", "move"):
                 new = {r for r in (change.subject, change.object) if r.type in ("user", "group")}
                 new -= self.existing
             self.existing |= new
@@ -100,10 +105,13 @@ class Changes(Facts):
         if actor is not None:
             if actor not in self.existing or actor.type not in self.people:
                 return "refused"
-            if not self.authorized(change, actor, role):
+            may = self.may_rename if change.verb in ("rename", "move") else self.authorized
+            if not may(change, actor, role):
                 return "refused"
             if change.verb == "add":
                 self.created(change, actor, role)
+        if change.verb in ("rename", "move") and change.target != change.object and self._is_taken(change.target):
+            return "invalid"
         self._apply(change)
         return "done"
 
@@ -113,7 +121,31 @@ class Changes(Facts):
         second = {key: self.resolve(ref) for key, ref in statement.with_.items()}
         privilege = self.same_privilege(statement.privilege)
         object_ = self.resolve(statement.object)
-        return Change(statement.verb, object_, subject, statement.effect, privilege, second)
+        target = self._target(statement.verb, object_, statement.to)
+        return Change(statement.verb, object_, subject, statement.effect, privilege, second, target)
+
+    def _target(self, verb: str, object_: Ref, to: str) -> Ref:
+        """What the object will be called."""
+        if verb == "rename":
+            name = read_reference(f"{object_.type}:{to}").segments
+            if len(name) > 1:
+                raise Malformed(f"{to!r} is not one name")
+            return self.resolve(str(Ref(object_.type, (*object_.segments[:-1], *name))))
+        if verb == "move":
+            place = self.resolve(to)
+            above = () if place == self.root else place.segments
+            target = self.resolve(str(Ref(object_.type, (*above, object_.segments[-1]))))
+            if self.parent(target) != place or object_ in self.upward(place):
+                raise Malformed(f"{object_} cannot be in {place}")
+            return target
+        return NOBODY
+
+    def _is_taken(self, name: Ref) -> bool:
+        """Whether something that was not created, or a part of it, has grants or memberships."""
+        named = {place for _, _, place, _ in self.grants} | {
+            member for member, those in self.containers.items() if those
+        }
+        return any(name in self.upward(each) for each in named)
 
     def _validate(self, change: Change, given: bool) -> None:
         if change.verb == "add":
@@ -128,6 +160,9 @@ class Changes(Facts):
             if change.object == self.owners.get(self.root):
                 raise InvalidChange(f"{change.object} owns the root")
             return
+        if change.verb in ("rename", "move"):
+            self._validate_rename(change)
+            return
         if change.subject not in self.existing:
             raise InvalidChange(f"{change.subject} does not exist")
         if change.verb in ("member", "remove"):
@@ -137,6 +172,14 @@ class Changes(Facts):
                 raise InvalidChange(f"{change.subject} cannot own {change.object}")
         else:
             self._validate_grant(change)
+
+    def _validate_rename(self, change: Change) -> None:
+        if change.object == self.root:
+            raise InvalidChange("the root keeps its name")
+        if change.target != change.object:
+            above = self.parent(change.target)
+            if change.target in self.existing or above not in self.existing:
+                raise InvalidChange(f"{change.target} exists, or its parent does not")
 
     def _validate_add(self, change: Change, given: bool) -> None:
         above = self.parent(change.object)
@@ -173,6 +216,8 @@ class Changes(Facts):
             self.only_mentioned.discard(change.object)
         elif change.verb == "drop":
             self._drop(change.object)
+        elif change.verb in ("rename", "move"):
+            self._rename(change.object, change.target)
         elif change.verb == "member":
             self.containers.setdefault(change.subject, set()).add(change.object)
         elif change.verb == "remove":
@@ -185,6 +230,17 @@ class Changes(Facts):
                 self.grants.add(grant)
             else:
                 self.grants.discard(grant)
+
+    def _rename(self, top: Ref, target: Ref) -> None:
+        def new(ref: Ref) -> Ref:
+            inside = top in self.upward(ref)
+            return Ref(ref.type, target.segments + ref.segments[len(top.segments) :]) if inside else ref
+
+        self.existing = set(map(new, self.existing))
+        self.only_mentioned = set(map(new, self.only_mentioned))
+        self.containers = {new(member): set(map(new, those)) for member, those in self.containers.items()}
+        self.owners = {new(owned): new(owner) for owned, owner in self.owners.items()}
+        self.grants = {(effect, privilege, new(on_), new(to)) for effect, privilege, on_, to in self.grants}
 
     def _drop(self, top: Ref) -> None:
         gone = {top} | self.existing_inside(top)

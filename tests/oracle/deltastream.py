@@ -132,7 +132,7 @@ class DeltaStream(Oracle):
 
     def extra_rules(self, change: Change, given: bool, actor: Ref | None) -> None:
         what, subject = change.object, change.subject
-        if change.verb == "drop" and what in BUILT_IN:
+        if change.verb in ("drop", "rename", "move") and what in BUILT_IN:
             raise InvalidChange(f"{what} is built in")
         if change.verb == "drop" and what in self.owners.values():
             raise InvalidChange(f"{what} still owns something")

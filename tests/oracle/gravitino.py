@@ -1,5 +1,6 @@
 """Gravitino 1.1.0, by its sheet: roles collect ALLOW and DENY down the tree, and users own objects."""
 
+from dataclasses import replace
 from typing import ClassVar
 
 from .base import Change, Oracle, Question
@@ -49,6 +50,14 @@ ADDING = {
     "user": "add_user",
     "group": "add_group",
 }
+MOVED = (
+    "schema",
+    "table",
+    "topic",
+    "fileset",
+    "model",
+)  # by an alter request, and the right to create in the new parent
+RENAMED = ("catalog", *MOVED, "tag", "policy", "job_template")
 DROPPING = {
     "role": "delete_role",
     "tag": "delete_tag",
@@ -150,6 +159,13 @@ class Gravitino(Oracle):
             return False
         operation, place = self._asked_for(change)
         return self.operations[operation].condition(Case(self, actor, place, {}))
+
+    def may_rename(self, change: Change, actor: Ref, as_role: Ref | None) -> bool:
+        if change.object.type not in (RENAMED if change.verb == "rename" else MOVED):
+            return False
+        may_alter = self.operations[f"alter_{change.object.type}"].condition(Case(self, actor, change.object, {}))
+        added = replace(change, verb="add", object=change.target)
+        return may_alter and (change.verb == "rename" or self.authorized(added, actor, as_role))
 
     def _asked_for(self, change: Change) -> tuple[str, Ref]:
         """The operation that the actor of a change must be allowed to use, and its object."""

@@ -118,6 +118,7 @@ class Statement:
     subject: str = ""
     effect: str = ""
     privilege: str = ""
+    to: str = ""  # the new name of `rename`, the new parent of `move`
     with_: dict[str, str] = field(default_factory=dict)
 
 
@@ -138,6 +139,8 @@ def read_statement(text: str) -> Statement:
             return Statement("owner", ref, subject)
         case ["hand", "over", former, "to", subject]:
             return Statement("hand over", former, subject)
+        case [("rename" | "move") as verb, ref, "to", to] if to != "with":  # which would begin second objects
+            return Statement(verb, ref, to=to)
         case [("allow" | "deny") as effect, privilege, "on", ref, "to", subject]:
             return Statement("grant", ref, subject, effect, privilege)
         case ["revoke", ("allow" | "deny") as effect, privilege, "on", ref, "from", subject]:

@@ -159,6 +159,8 @@ class Onehouse(Oracle):
     def extra_rules(self, change: Change, given: bool, actor: Ref | None) -> None:
         if change.verb == "grant" and change.privilege == "GROUP_MEMBER":
             self._validate_membership(self._as_membership(change, "member"))
+        if change.verb == "move" and actor is not None and change.object.type in self.adding_with:
+            raise InvalidChange(f"an actor who moves a {change.object.type} cannot name its second objects")
         if change.verb == "add":
             if actor is not None and change.second.keys() != self.adding_with.get(change.object.type, {}).keys():
                 raise InvalidChange(f"an actor who adds a {change.object.type} names its second objects")

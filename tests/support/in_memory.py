@@ -104,8 +104,14 @@ def authorized(policy: Policy, world: Oracle, statement: str, by: str, as_role: 
     grantee = world.resolve(parsed.subject) if parsed.subject else None
     if grantee is not None:
         second["grantee"] = grantee
-    effect = parsed.verb if parsed.verb in ("add", "drop", "member", "remove", "owner", "revoke") else "grant"
+    kinds = ("add", "drop", "member", "remove", "owner", "revoke", "rename", "move")
+    effect = parsed.verb if parsed.verb in kinds else "grant"
     clauses = policy.change(effect, target.type, grantee.type if grantee else None, frozenset(parsed.with_))
+    if parsed.verb == "move":  # its actor must also be allowed to add the object where it will be
+        place = world.resolve(parsed.to)
+        there = Ref(target.type, (*(() if place == world.root else place.segments), target.segments[-1]))
+        if not authorized(policy, world, f"add {there}", by, as_role):
+            return False
     role = None if as_role is None else world.resolve(as_role)
     places = places_of(world, target, second)
     return any(

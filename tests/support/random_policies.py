@@ -274,6 +274,8 @@ class RandomPolicy:
             "owner": {"folder": "owner(folder) or holds(grantee)"},
             "grant": {"page": {"if": self._condition("page") + " or self(grantee)", **self._new_grantee()}},
             "revoke": {"folder, page": "P1 or owner(any)"},
+            "rename": {"folder, page": "GATE(root) or owner(any)"},
+            "move": {"page": self._condition("page")},
         }
         chosen = {kind: rules for kind, rules in made.items() if self.some(0.6)}
         if "owner" in chosen and "owned_by" not in self.data["types"]["folder"]:

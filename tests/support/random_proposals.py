@@ -3,7 +3,7 @@
 import random
 
 from ..oracle import Oracle
-from ..oracle.notation import Ref
+from ..oracle.notation import Ref, printed_segment
 from .random_names import random_name
 
 SUBJECTS = ("user", "group", "role", "service_principal")
@@ -107,8 +107,18 @@ class Proposals:
     def change(self) -> str | None:
         """Any of the statements below."""
         make = self.rng.choices(
-            [self.grant, self.revoke, self.member, self.remove, self.owner, self.add_any, self.drop],
-            weights=[25, 12, 12, 8, 10, 25, 8],
+            [
+                self.grant,
+                self.revoke,
+                self.member,
+                self.remove,
+                self.owner,
+                self.add_any,
+                self.drop,
+                self.rename,
+                self.move,
+            ],
+            weights=[25, 12, 12, 8, 10, 25, 8, 6, 4],
         )[0]
         return make()
 
@@ -152,6 +162,24 @@ class Proposals:
         if ref is None or (self.world.existing_inside(ref) and self.rng.random() < 0.7):
             return None
         return f"drop {ref}"
+
+    def rename(self) -> str | None:
+        """Give an entity a new name, sometimes its own one, and seldom one that is taken."""
+        ref = self.one(*(each for each in self.world.types if each != self.world.root_type))
+        if ref is None:
+            return None
+        name = self.rng.choice([random_name(self.rng), ref.segments[-1]])
+        other = self.one(ref.type)
+        if other is not None and self.rng.random() < 0.2:
+            name = other.segments[-1]
+        return f"rename {ref} to {'`with`' if name == 'with' else printed_segment(ref.type, name)}"
+
+    def move(self) -> str | None:
+        """Move an object into another parent of the same type, if there is one, or into its own."""
+        deep = [each for each, parent in self.world.types.items() if parent not in (None, self.world.root_type)]
+        ref = self.one(*deep)
+        to = None if ref is None else self.one(self.world.types[ref.type] or "")
+        return None if to is None else f"move {ref} to {to}"
 
     def member(self) -> str | None:
         """Add a membership of a kind that the policy has; it may close a cycle."""
@@ -209,6 +237,7 @@ class Proposals:
                 self._any_owner,
                 self._without_parent,
                 self._surplus_second,
+                self._any_rename,
             ]
         )()
 
@@ -267,6 +296,11 @@ class Proposals:
     def _without_parent(self) -> str:
         deep = [each for each in self.world.types if self.world.depth(each) > 1]
         return f"add {self.absent(self.rng.choice(deep))}"
+
+    def _any_rename(self) -> str:
+        ref, to = self.one(*self.world.types), self.one(*self.world.types)
+        root, name = self.world.root, self.rng.choice(["a.b", "", "`open", "x" * 256])
+        return self.rng.choice([f"move {ref} to {to}", f"rename {ref} to {name}", f"rename {root} to {NOWHERE}"])
 
     def _surplus_second(self) -> str | None:
         ref = self.new(self.rng.choice([each for each in self.world.types if each != self.world.root_type]))

@@ -35,6 +35,7 @@ SPELLED = {
     "catalog:hr": "catalog:`hr`",
     "table:hr.s.u": "table:hr.s.`u`",
     "organization:acme": "organization:`acme`",
+    "kim": "`kim`",  # a new name
 }
 GRANT = f"allow SELECT_TABLE on {TABLE} to {ROLE}"
 FACTS = [
@@ -91,6 +92,9 @@ SAMPLES: dict[str, Any] = {
     "from_": ROLE,
     "owner": USER,
     "set_owner.ref": TABLE,
+    "rename.to": "kim",
+    "move.ref": TABLE,
+    "move.to": SCHEMA,
     "added": [f"allow SELECT_TABLE on {SCHEMA} to {ROLE}"],
     "removed": [GRANT],
     "who.after": "user:bob",
@@ -262,6 +266,7 @@ WORDS: dict[str, str] = {
 }
 OTHER_WORDS = {
     *(None, "A", "B", "DIR", "FILE", "FILE...", "HASH", "ID", "LINE", "MIB", "N", "NAME", "NAME,NAME", "OUT"),
+    *("OTHER", "TABLE,TABLE"),
     *("PRIVILEGE", "REVISION", "REVISION|TIME", "SNAPSHOT", "TIME", "TIME|REVISION", "TYPE", "[ROOT]"),
     "SQL",  # it is for DuckDB, which compares texts
     "QUESTION",  # of `ask`, which needs a snapshot: `PastRoot.answer` parses and resolves the same text

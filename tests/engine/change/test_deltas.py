@@ -108,7 +108,7 @@ def test_random_dry_runs_list_exactly_the_effects_of_the_changes(tenant: Tenants
     for fact in given:
         world.given(fact)
     tried = 0
-    for statement, by, as_role in random_statements(policy_name, world, rng, size(40, 12)):
+    for statement, by, as_role in random_statements(policy_name, world, rng, size(40, 20)):
         before = statements_of(auth)
         try:
             planned = auth.change(statement, by=by, as_role=as_role, dry_run=True)

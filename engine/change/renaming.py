@@ -1,0 +1,135 @@
+"""`rename REF to NAME` and `move REF to PARENT`: one entity, and all that is below it, gets another reference.
+
+Grants, DENYs, owners and memberships stay, because they are edges between nodes. The delta has each fact twice: under
+the former reference among the removed ones, under the new one among the added ones. So every reader of deltas
+understands it.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cache
+
+from grantpath.engine.change.apply import BatchApplier
+from grantpath.engine.change.change_step import ChangeStep
+from grantpath.engine.change.deltas import BULK, Delta, StoredFact, delta_of
+from grantpath.engine.policy.policy import Policy
+from grantpath.engine.policy.statement_rules import ResolvedStatement, Rules
+from grantpath.graph.errors import Conflict, GrantpathError, Invalid
+from grantpath.graph.guard.transaction import Row
+from grantpath.graph.language.reference import MAX_REFERENCE_BYTES, Reference, name_of, type_of
+
+MOST_BYTES = 4  # of a character in UTF-8
+
+
+def rename(applier: BatchApplier, rules: Rules, step: ChangeStep) -> None:
+    """Renames or moves the object of a step, and sets the outcome of the step."""
+    change, ask = step.change, applier.ask
+    if not applier.needs(step) or not _may_be_there(applier, step):
+        return
+    renaming = _Renaming.of(change, rules)
+    try:
+        [row] = ask("before_rename", ref=change.object.text, to=renaming.to, most=BULK // 2, long=renaming.long)
+        renaming.check(row)
+    except GrantpathError as error:
+        step.error = error
+        return
+    parent = rules.policy.parent(renaming.target, rules.root).text if change.kind == "move" else None
+    ask(
+        "rename",
+        ref=change.object.text,
+        to=renaming.to,
+        name=renaming.target.name,
+        former=renaming.former,
+        path=renaming.path,
+        parent=parent,
+    )
+    applier.renamed(change.object.text, renaming.to)
+    step.changed, step.delta = True, renaming.delta(row["facts"])
+
+
+def _may_be_there(applier: BatchApplier, step: ChangeStep) -> bool:
+    """Whether the actor may add the object where it moves to. A refused step gets its error."""
+    change = step.change
+    if change.kind == "move" and change.target:
+        added = replace(change, kind="add", object=change.target, target=None, text=f"add {change.target}")
+        adding = ChangeStep(added)
+        applier.authorize([adding])
+        if adding.error:
+            step.error = adding.error.prefixed(f"{step.text!r}: ")
+    return step.error is None
+
+
+@dataclass(frozen=True)
+class _Renaming:
+    """The new references of an object and of what is below it."""
+
+    change: ResolvedStatement
+    policy: Policy
+    root: Reference
+    target: Reference
+    former: str  # the path with which references below the object begin
+    path: str  # the path with which they begin afterwards
+
+    @classmethod
+    def of(cls, change: ResolvedStatement, rules: Rules) -> "_Renaming":
+        assert change.target is not None, "a rename or a move has a target"
+        return cls(change, rules.policy, rules.root, change.target, _path(change.object), _path(change.target))
+
+    @property
+    def to(self) -> str:
+        return self.target.text
+
+    @property
+    def growth(self) -> int:
+        """The number of bytes by which references below the object become longer."""
+        return len(self.path.encode()) - len(self.former.encode())
+
+    @property
+    def long(self) -> int:
+        """The number of characters from which a reference can become too long."""
+        return max(1, (MAX_REFERENCE_BYTES - self.growth) // MOST_BYTES)
+
+    def check(self, row: Row) -> None:
+        """Raises Conflict or Invalid if the new references cannot be given; `row` is of before_rename.cypher."""
+        object_, text = self.change.object, repr(self.change.text)
+        if row["taken"]:
+            raise Conflict(
+                f"{text}: {self.to} does not exist, but it, or a name below it, has grants or memberships, which would "
+                f"then count for {object_}; remove them first, or choose another name"
+            )
+        deeper = len(self.target.segments) - len(object_.segments)
+        for type_, length in row["lengths"] if deeper else ():
+            if length + deeper not in self.policy.names.lengths(type_):
+                raise Invalid(
+                    f"{text}: below {object_} is a {type_} with {length} segments, which would have "
+                    f"{length + deeper}, and the policy has no such {type_}; choose another parent"
+                )
+        for ref in row["long"] if self.growth > 0 else ():
+            if len(self.new(ref).encode()) > MAX_REFERENCE_BYTES:
+                raise Invalid(
+                    f"{text}: below {object_} is a reference that would be longer than {MAX_REFERENCE_BYTES} bytes; "
+                    "choose a shorter name"
+                )
+
+    def delta(self, facts: list[list[str | None]]) -> Delta:
+        """The delta of these facts, which are all facts of the object and of what is below it."""
+        if len(facts) > BULK // 2:
+            return Delta(bulk=True)
+        removed: list[StoredFact] = [(kind or "", name or "", by or "", on or "") for kind, name, by, on in facts]
+        new = cache(self.new)
+        added = [(kind, name, by and new(by), new(on)) for kind, name, by, on in removed]
+        return delta_of(self.policy, added, removed)
+
+    def new(self, text: str) -> str:
+        """The new reference of an entity; its own if it is neither the object nor below it."""
+        if text == self.change.object.text:
+            return self.to
+        chain = self.policy.chain(self.policy.reference(text, self.root), self.root)
+        if all(each != self.change.object for _, each in chain):
+            return text
+        return f"{type_of(text)}:{self.path}{name_of(text)[len(self.former) :]}"
+
+
+def _path(ref: Reference) -> str:
+    """The path of an entity, as it is in the references below it, where the name of a subject is quoted like one of an
+    object."""
+    return name_of(Reference(ref.type, ref.segments).text)
