@@ -120,10 +120,13 @@ def test_a_long_match_is_shown_by_its_ends() -> None:
     assert len(shown("RETURN " + "a" * 500)) < 200
 
 
+WITHOUT_MUTANTS = {"server_settings"}  # it only names settings, so no operator applies to it
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_mutants_have_unique_texts_and_names(name: str) -> None:
     made = mutation.mutants(name)
-    assert made
+    assert bool(made) == (name not in WITHOUT_MUTANTS)
     assert len({str(mutant) for mutant in made}) == len(made)
     assert all(mutant.body != cypher.load(name).text for mutant in made)
 
