@@ -15,6 +15,7 @@ from grantpath.engine.answers.listing import Listing
 from grantpath.engine.answers.request import AnyCheck
 from grantpath.engine.authorizer.async_listing import AsyncListing
 from grantpath.engine.authorizer.authorizer import Authorizer
+from grantpath.engine.authorizer.checks_together import ChecksTogether
 from grantpath.engine.change.verbs import AsyncBatch, ChangeOptions
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.errors import GrantpathError, Unavailable
@@ -38,6 +39,20 @@ def _asked(verb: Callable[Concatenate[Authorizer, Given], Result]) -> AsyncVerb[
     @wraps(verb)
     async def run(self: "AsyncAuthorizer", /, *given: Given.args, **named: Given.kwargs) -> Result:
         return await self._ask(partial(verb, self._inner, *given, **named))
+
+    return run
+
+
+def _checked(verb: Callable[Concatenate[Authorizer, Given], Decision]) -> AsyncVerb[Given, Decision]:
+    """The async form of a check: those that wait for the copy of the facts at the same time are answered together."""
+
+    @wraps(verb)
+    async def run(self: "AsyncAuthorizer", /, *given: Given.args, **named: Given.kwargs) -> Decision:
+        check = partial(verb, self._inner, *given, **named)
+        if self.replica is None or named.get("as_of") is not None:
+            return await self._ask(check)
+        self._need_own_loop()
+        return await self._together.run(self.replica, check)
 
     return run
 
@@ -106,12 +121,13 @@ class AsyncAuthorizer:
         self._store = store
         self._loop = asyncio.get_running_loop()
         self._pid = os.getpid()
+        self._together = ChecksTogether(inner, store.questions)
 
     def __repr__(self) -> str:
         return f"<AsyncAuthorizer of {self.tenant}, policy {self.policy.name}, at {self._store.uri}>"
 
     # ---- questions -----------------------------------------------------------------------------------------------
-    check = _asked(Authorizer.check)
+    check = _checked(Authorizer.check)
 
     @overload
     async def check_many(

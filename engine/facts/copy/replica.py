@@ -15,11 +15,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from threading import Lock, Thread
+from threading import Lock, Thread, local
+from typing import TypeVar
 
 from grantpath.engine.answers.request import ResolvedQuestion
 from grantpath.engine.answers.source import Checked
 from grantpath.engine.facts.copy.replica_log import Proof, RootLog
+from grantpath.engine.facts.copy.shared_read import SharedRead
 from grantpath.engine.facts.set.copy_size import MIB, TooLarge, need_room
 from grantpath.engine.facts.set.fact_draft import Contradiction, Facts, advanced
 from grantpath.engine.facts.set.fact_version import FactVersion
@@ -42,6 +44,13 @@ RETRY_SECONDS = 1.0  # after a failed attempt to read the root
 RETRY_TOO_LARGE_SECONDS = 600.0  # after an attempt in which the facts took too much memory
 FEW = 10  # at most this many questions are answered while their proof is on its way; for more, this would save little
 Meanwhile = Callable[[FactVersion], None]
+Result = TypeVar("Result")
+
+
+class _Pinned(local):
+    """The version at which all questions of a thread are answered now."""
+
+    version: FactVersion | None = None
 
 
 class Replica:
@@ -81,6 +90,8 @@ class Replica:
         """Called in a forked child. The copy is still valid, since it is never changed in place; its thread is gone."""
         self._applying = Lock()
         self._starting = Lock()
+        self._shared: SharedRead[FactVersion | None] = SharedRead()
+        self._pinned = _Pinned()
         self._thread: Thread | None = None
 
     @property
@@ -107,6 +118,20 @@ class Replica:
         self.left += 1
         return None
 
+    def at_one_proof(self, policy: Policy, work: Callable[[], Result]) -> Result | None:
+        """The result of `work`, which asks questions in this thread: all are answered at one proof, which is read now.
+
+        Returns None, without a call of `work`, if the database must answer. Raises Unavailable, and what `work` raises.
+        """
+        version = self._proved(policy, None)
+        if version is None:
+            return None
+        self._pinned.version = version
+        try:
+            return work()
+        finally:
+            self._pinned.version = None
+
     def source(self, policy: Policy, root: Reference) -> "CopySource":
         """The copy as a source of answers under a policy."""
         return CopySource(self, policy, root)
@@ -117,13 +142,23 @@ class Replica:
             return advanced(version, entries, version.revision + 1)
 
     def _proved(self, policy: Policy, meanwhile: Meanwhile | None) -> FactVersion | None:
-        held = self._version
+        pinned, held = self._pinned.version, self._version
+        if pinned is not None and pinned.origin.policy == policy.digest:
+            return pinned
         if held is None or held.origin.policy != policy.digest:
             self._renew_later(policy)
             return None
         if self._thread is not None:
             return None  # the copy is far behind
-        proof = self._log.proof(held.revision, NEAR, meanwhile and partial(meanwhile, held))
+        version = self._shared.run(partial(self._read_proof, policy), meanwhile and partial(meanwhile, held))
+        return version if version is None or version.origin.policy == policy.digest else None
+
+    def _read_proof(self, policy: Policy, meanwhile: Callable[[], None] | None) -> FactVersion | None:
+        """The copy, with the changes that its proof contains; None if the database must answer."""
+        held = self._version
+        if held is None or held.origin.policy != policy.digest:
+            return None  # discarded by another thread
+        proof = self._log.proof(held.revision, NEAR, meanwhile)
         if proof is None or not proof.settled:
             return None  # no root, or a writer is in the middle of a commit
         if proof.confirms(held):

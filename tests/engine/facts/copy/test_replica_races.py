@@ -1,6 +1,7 @@
 """Copies of the facts beside a writer in another process: no answer is stale or torn, and those of a control without
 proofs often are."""
 
+import asyncio
 import multiprocessing
 import time
 from collections.abc import Callable, Iterator
@@ -13,10 +14,13 @@ from typing import Any
 
 import pytest
 
-from grantpath.engine import Authorizer
+from grantpath.engine import AsyncAuthorizer, Authorizer
 from grantpath.engine.facts.copy.replica import Meanwhile, Replica
+from grantpath.engine.facts.copy.shared_read import SharedRead
 from grantpath.engine.facts.set.fact_version import FactVersion
 from grantpath.engine.policy.policy import Policy
+from grantpath.graph.client.connection import Connection
+from grantpath.graph.guard.async_store import AsyncStore
 
 from ....conftest import Tenants
 from ....support.sizes import say, size
@@ -33,6 +37,9 @@ BATCH = size(full=100, short=10)  # checks in a batch
 LIST_EVERY = 5  # rounds of a reader, each of a check and a batch
 SECONDS_AT_MOST = size(full=1_200, short=600)
 UNPROVED_SECONDS = 0.3  # the control answers without a proof for so long after a proved answer
+SHARED_ANSWERS = size(full=1_000_000, short=3_000)
+SHARING = 8  # threads that share the reads of a copy
+SLOW_SECONDS = 0.03  # a proof of the control is on its way for longer than a change takes
 FORK = multiprocessing.get_context("fork")
 
 
@@ -43,6 +50,7 @@ class Acknowledged:
     _revision: Any = field(default_factory=lambda: FORK.Value("q", 0))
     _changes: Any = field(default_factory=lambda: FORK.Value("q", 0))
     stop: Any = field(default_factory=FORK.Event)
+    pause: float = 0.0  # seconds between two changes
 
     @property
     def revision(self) -> int:
@@ -58,6 +66,7 @@ class Acknowledged:
                 return
             self._revision.value = auth.change_all(statements)[-1].revision
             self._changes.value += len(statements)
+            time.sleep(self.pause)
 
     @contextmanager
     def writing(self, auth: Authorizer, race: Race) -> Iterator[None]:
@@ -167,3 +176,122 @@ def test_no_answer_from_a_copy_is_stale_or_torn(
     assert asked >= ANSWERS
     assert unproved.stale >= STALE_ENOUGH
     assert copy.answered > (copy.answered + copy.left) / 10
+
+
+class Late(SharedRead[FactVersion | None]):
+    """The control: a question also shares the read that is in progress."""
+
+    def _join(self) -> Any:
+        running = self._running
+        return super()._join() if running is None else (running, False)
+
+
+class Proofs:
+    """Counts the proofs that a copy reads, and delays them."""
+
+    def __init__(self, copy: Replica, seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.reads = 0
+        self._seconds = seconds
+        self._proof = copy._log.proof
+        monkeypatch.setattr(copy._log, "proof", self._read)
+
+    def _read(self, *given: Any) -> Any:
+        self.reads += 1
+        found = self._proof(*given)
+        time.sleep(self._seconds)
+        return found
+
+
+def test_no_shared_proof_is_older_than_its_questions(
+    tenant: Tenants, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    race = next(iter(RACES.values()))
+    plain = tenant("gravitino", [*FACTS, *BYSTANDERS, *race.standing])
+    auth, control = with_replica(plain), with_replica(plain)
+    proofs = Proofs(replica_of(auth), 0.0, monkeypatch)
+    late_proofs = Proofs(replica_of(control), SLOW_SECONDS, monkeypatch)
+    replica_of(control)._shared = Late()
+    found, late = ([Answers() for _ in range(SHARING)] for _ in range(2))
+    writer, start = Acknowledged(pause=SLOW_SECONDS), time.monotonic()
+
+    def ask(asked: Authorizer, own: Answers, ended: Callable[[], bool]) -> None:
+        while not ended() and time.monotonic() - start < SECONDS_AT_MOST:
+            own.check(asked, race, writer)
+
+    def enough() -> bool:
+        return sum(each.asked for each in found) >= SHARED_ANSWERS
+
+    def stale_enough() -> bool:
+        return sum(each.stale for each in late) >= STALE_ENOUGH
+
+    with writer.writing(plain, race), ThreadPoolExecutor(2 * SHARING) as pool:
+        asking = [pool.submit(ask, auth, each, enough) for each in found]
+        asking += [pool.submit(ask, control, each, stale_enough) for each in late]
+        for reader in asking:
+            reader.result()
+    asked, stale = sum(each.asked for each in found), sum(each.stale for each in late)
+    say(
+        capsys,
+        f"shared proofs: {asked:,} answers by {proofs.reads:,} reads, {sum(each.stale for each in found)} stale, "
+        f"{sum(each.allowed for each in found)} torn; the control: {stale:,} stale of "
+        f"{sum(each.asked for each in late):,} by {late_proofs.reads:,} reads",
+    )
+    assert not any(each.stale or each.allowed for each in found)
+    assert enough()
+    assert proofs.reads < asked / 2, "the reads were hardly shared"
+    assert stale_enough()
+
+
+class Former(Replica):
+    """The control: a group of checks is answered at the proof of the group before it."""
+
+    former: FactVersion | None = None
+
+    def at_one_proof(self, policy: Policy, work: Callable[[], Any]) -> Any:
+        former, self.former = self.former, self._proved(policy, None)
+        if former is None or self.former is None:
+            return super().at_one_proof(policy, work)
+        self._pinned.version = former
+        try:
+            return work()
+        finally:
+            self._pinned.version = None
+
+
+def test_no_group_of_checks_is_answered_at_an_older_proof(
+    tenant: Tenants, server: Connection, capsys: pytest.CaptureFixture[str]
+) -> None:
+    race = next(iter(RACES.values()))
+    plain = tenant("gravitino", [*FACTS, *BYSTANDERS, *race.standing])
+    found, late, start = Answers(), Answers(), time.monotonic()
+    writer = Acknowledged()
+
+    def ended() -> bool:
+        enough = found.asked >= SHARED_ANSWERS and late.stale >= STALE_ENOUGH
+        return enough or time.monotonic() - start > SECONDS_AT_MOST
+
+    async def ask(auth: AsyncAuthorizer, own: Answers) -> None:
+        while not ended():
+            known = writer.revision
+            decision = await auth.check(BOB, race.asked, STAFF)
+            own._add(decision.revision, decision.allowed, known)
+
+    async def run() -> None:
+        store = AsyncStore(server, timeout=60)
+        inner, control = (Authorizer(store, plain.tenant, plain.policy, plain.root) for _ in range(2))
+        inner.replica = Replica.of(store, plain.tenant, plain.root, plain.policy)
+        control.replica = Former.of(store, plain.tenant, plain.root, plain.policy)
+        async with AsyncAuthorizer(inner, store) as auth:
+            other = AsyncAuthorizer(control, store)
+            await asyncio.gather(*(ask(*each) for each in [(auth, found), (other, late)] for _ in range(SHARING)))
+
+    with writer.writing(plain, race):
+        asyncio.run(run())
+    say(
+        capsys,
+        f"groups of checks: {found.asked:,} answers, {found.stale} stale, {found.allowed} torn; "
+        f"the control: {late.stale:,} stale of {late.asked:,}",
+    )
+    assert not found.stale and not found.allowed
+    assert found.asked >= SHARED_ANSWERS
+    assert late.stale >= STALE_ENOUGH
