@@ -1,5 +1,6 @@
 """A snapshot as a GraphFrame, with references as ids, for motifs, degrees and graph algorithms."""
 
+import logging
 from collections.abc import Collection, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING
@@ -11,13 +12,14 @@ from pyspark.sql.utils import is_remote
 from grantpath.graph.errors import InvalidInput, ServerError
 from grantpath.graph.files.remote_path import AnyPath
 from grantpath.graph.messages import short
-from grantpath.spark_sync.session.spark_session import JAR_VARIABLE, has_graphframes, need_reach, read_parquet
+from grantpath.spark_sync.session.spark_session import JAR_VARIABLE, engine, has_graphframes, need_reach, read_parquet
 
 if TYPE_CHECKING:
     from graphframes import GraphFrame
 
     from grantpath.spark_sync.session.snapshot import Snapshot
 
+log = logging.getLogger("grantpath.spark")
 MEMBERSHIPS = ("MEMBER_OF", "HAS_ROLE")
 FACTS = ("ALLOW", "DENY", "OWNS")
 CHILD_OF = "CHILD_OF"
@@ -25,13 +27,16 @@ RELATIONSHIPS = (*MEMBERSHIPS, *FACTS, CHILD_OF)
 _LAST_SEGMENT = "(`(?:[^`]|``)*`|[^`.]*)$"
 
 
-def graph_frame(source: "Snapshot", spark: SparkSession, relationships: Collection[str] | None = None) -> "GraphFrame":
+def graph_frame(
+    source: "Snapshot", spark: SparkSession | None, relationships: Collection[str] | None = None
+) -> "GraphFrame":
     """The snapshot's graph; see `Snapshot.graph`."""
     wanted = _wanted(relationships)
     if is_remote():
         raise ServerError(
             "Snapshot.graph does not work with Spark Connect; use a process without it, or the views (register)"
         )
+    spark = spark or engine(log.info).spark
     if not has_graphframes(spark):
         raise ServerError(
             f"GraphFrames is not available in this session of Spark {spark.version}; install graphframes-py and start "

@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 class Snapshot(SnapshotReader):
     """A complete snapshot, by its path or URI. Raises InvalidInput if the folder is not one."""
 
-    def graph(self, spark: "SparkSession", relationships: Collection[str] | None = None) -> "GraphFrame":
+    def graph(self, spark: "SparkSession | None" = None, relationships: Collection[str] | None = None) -> "GraphFrame":
         """The snapshot as a GraphFrame. Spark reads the files when the GraphFrame is used; nothing is collected.
+
+        Without `spark`, it is in the running session; if there is none, a local one with GraphFrames is started.
 
         Vertices: `id` (the reference), `type`, `name` (the last segment, unquoted), `exists`. Edges: `src`, `dst`,
         `relationship` (MEMBER_OF, HAS_ROLE, ALLOW, DENY, OWNS, CHILD_OF), `effect` and `privilege` (null unless ALLOW
