@@ -222,3 +222,7 @@ class ServerError(GrantpathError):
     """The embedded server cannot be installed, started or stopped."""
 
     code = "server_error"
+
+
+class NotInMemory(Exception):
+    """The database was asked where only the copy may be asked. No caller sees it: the question is asked again."""

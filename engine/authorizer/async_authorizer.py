@@ -121,7 +121,7 @@ class AsyncAuthorizer:
         self._store = store
         self._loop = asyncio.get_running_loop()
         self._pid = os.getpid()
-        self._together = ChecksTogether(inner, store.questions)
+        self._together = ChecksTogether(inner, store)
 
     def __repr__(self) -> str:
         return f"<AsyncAuthorizer of {self.tenant}, policy {self.policy.name}, at {self._store.uri}>"

@@ -18,7 +18,7 @@ from threading import Lock
 from types import TracebackType
 from typing import Any, Literal, Protocol
 
-from grantpath.graph.errors import Refused
+from grantpath.graph.errors import NotInMemory, Refused
 
 _queries = logging.getLogger("grantpath.store")
 _changes = logging.getLogger("grantpath.change")
@@ -173,6 +173,10 @@ class _Recorded:
         if self.tallies:
             self._span.set_attributes(_named(dict(self.tallies)))
         attributes = {"grantpath.verb": self._verb}
+        if isinstance(error, NotInMemory):
+            self._span.set_attribute("grantpath.repeated", True)
+            self._opened.__exit__(None, None, None)
+            return
         if isinstance(error, Refused):
             count("refusals")
             self._span.set_attribute("grantpath.refused", True)

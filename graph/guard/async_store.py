@@ -1,12 +1,14 @@
 """The database for an event loop: questions and changes run in threads, so that the loop never waits for them."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from threading import local
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from grantpath.graph.client.connection import Connection
 from grantpath.graph.client.workers import Workers
-from grantpath.graph.errors import Unavailable
+from grantpath.graph.errors import NotInMemory, Unavailable
 from grantpath.graph.guard.store import STALL_LIMIT, Store
 from grantpath.graph.guard.transaction import Writing
 
@@ -15,6 +17,12 @@ if TYPE_CHECKING:
 
 QUESTIONS, CHANGES = 100, 32  # threads
 Result = TypeVar("Result")
+
+
+class _Thread(local):
+    """Whether a thread must not ask the database now."""
+
+    not_asked = False
 
 
 class AsyncStore(Store):
@@ -28,6 +36,7 @@ class AsyncStore(Store):
         super().__init__(connection, timeout, stall_limit)
         self.questions = Workers("questions", QUESTIONS, timeout)
         self.changes = Workers("changes", CHANGES, timeout)
+        self._thread = _Thread()
 
     async def close_all(self) -> None:
         """Closes every connection, once the calls that have begun are done; later calls raise Unavailable."""
@@ -52,8 +61,19 @@ class AsyncStore(Store):
         self._need_thread()
         return super()._ask_once(text, parameters, meanwhile)
 
+    @contextmanager
+    def not_asked(self) -> Iterator[None]:
+        """While the block runs, a query of this thread raises NotInMemory."""
+        self._thread.not_asked = True
+        try:
+            yield
+        finally:
+            self._thread.not_asked = False
+
     def _need_thread(self) -> None:
         """Raises Unavailable in the thread of an event loop, which a query would block."""
+        if self._thread.not_asked:
+            raise NotInMemory
         try:
             asyncio.get_running_loop()
         except RuntimeError:

@@ -12,6 +12,7 @@ that was acknowledged before the question is at or below the revision that the q
 import logging
 import time
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -48,9 +49,10 @@ Result = TypeVar("Result")
 
 
 class _Pinned(local):
-    """The version at which all questions of a thread are answered now."""
+    """The version at which all questions of a thread are answered now, or the error that each of them raises."""
 
     version: FactVersion | None = None
+    error: GrantpathError | None = None
 
 
 class Replica:
@@ -90,7 +92,7 @@ class Replica:
         """Called in a forked child. The copy is still valid, since it is never changed in place; its thread is gone."""
         self._applying = Lock()
         self._starting = Lock()
-        self._shared: SharedRead[FactVersion | None] = SharedRead()
+        self._shared: SharedRead[FactVersion | None] = SharedRead(self._store.timeout)
         self._pinned = _Pinned()
         self._thread: Thread | None = None
 
@@ -121,16 +123,18 @@ class Replica:
     def at_one_proof(self, policy: Policy, work: Callable[[], Result]) -> Result | None:
         """The result of `work`, which asks questions in this thread: all are answered at one proof, which is read now.
 
-        Returns None, without a call of `work`, if the database must answer. Raises Unavailable, and what `work` raises.
+        If the reading fails, each of the questions raises its error. Returns None, without a call of `work`, if the
+        database must answer.
         """
-        version = self._proved(policy, None)
-        if version is None:
-            return None
-        self._pinned.version = version
+        pinned = self._pinned
         try:
-            return work()
+            pinned.version = self._proved(policy, None)
+        except GrantpathError as error:
+            pinned.error = error
+        try:
+            return None if pinned.version is None and pinned.error is None else work()
         finally:
-            self._pinned.version = None
+            pinned.version = pinned.error = None
 
     def source(self, policy: Policy, root: Reference) -> "CopySource":
         """The copy as a source of answers under a policy."""
@@ -142,9 +146,11 @@ class Replica:
             return advanced(version, entries, version.revision + 1)
 
     def _proved(self, policy: Policy, meanwhile: Meanwhile | None) -> FactVersion | None:
-        pinned, held = self._pinned.version, self._version
-        if pinned is not None and pinned.origin.policy == policy.digest:
-            return pinned
+        pinned, held = self._pinned, self._version
+        if pinned.error is not None:
+            raise copy(pinned.error) from None  # callers add their own question to an error
+        if pinned.version is not None and pinned.version.origin.policy == policy.digest:
+            return pinned.version
         if held is None or held.origin.policy != policy.digest:
             self._renew_later(policy)
             return None

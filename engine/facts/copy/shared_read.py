@@ -14,7 +14,8 @@ from grantpath.graph.errors import GrantpathError
 Result = TypeVar("Result")
 Read = Callable[[Callable[[], None] | None], Result]
 """A read. It calls its argument, if that is not None, while the server works."""
-PATIENCE = 2.0  # seconds that a thread waits for the read of another one, which may have been interrupted
+PATIENCE = 0.1  # the part of the timeout for which a thread waits until a read that began before its question ends
+LOST = 1.5  # how many timeouts a read may take, with a second try, before a thread takes it to be lost
 
 
 class _Turn(Generic[Result]):
@@ -29,9 +30,15 @@ class _Turn(Generic[Result]):
 
 class SharedRead(Generic[Result]):
     """Makes one read for all threads that wait for one. Must be replaced in a forked child, where these threads are
-    gone."""
+    gone.
 
-    def __init__(self) -> None:
+    The server of a read in progress may hang. So a thread waits only for a part of `timeout` until such a read ends,
+    and then makes the next read beside it.
+    """
+
+    def __init__(self, timeout: float) -> None:
+        """`timeout`: the seconds that a single try of a read takes at most."""
+        self._timeout = timeout
         self._lock = Lock()
         self._next = _Turn[Result](self._lock)
         self._running: _Turn[Result] | None = None
@@ -65,12 +72,14 @@ class SharedRead(Generic[Result]):
     def _wait(self, turn: _Turn[Result]) -> bool:
         """Waits until a turn has ended, or takes too long. Returns whether this thread must read for it."""
         with self._lock:
-            patient = True
-            while patient and not turn.ended:
+            while not turn.ended:
                 if self._begun(turn, self._running is None):
                     return True
-                patient = turn.changed.wait(PATIENCE)
-            return self._begun(turn, not patient)
+                begun = turn.begun
+                seconds = self._timeout * (LOST if begun else PATIENCE)
+                if not turn.changed.wait(seconds) and turn.begun == begun:
+                    return self._begun(turn, not begun)
+            return False
 
     def _begun(self, turn: _Turn[Result], wanted: bool) -> bool:
         """Begins a turn if this is wanted, unless it has begun. Returns whether it did."""

@@ -210,7 +210,7 @@ def test_no_shared_proof_is_older_than_its_questions(
     auth, control = with_replica(plain), with_replica(plain)
     proofs = Proofs(replica_of(auth), 0.0, monkeypatch)
     late_proofs = Proofs(replica_of(control), SLOW_SECONDS, monkeypatch)
-    replica_of(control)._shared = Late()
+    replica_of(control)._shared = Late(control.store.timeout)
     found, late = ([Answers() for _ in range(SHARING)] for _ in range(2))
     writer, start = Acknowledged(pause=SLOW_SECONDS), time.monotonic()
 
@@ -279,8 +279,8 @@ def test_no_group_of_checks_is_answered_at_an_older_proof(
     async def run() -> None:
         store = AsyncStore(server, timeout=60)
         inner, control = (Authorizer(store, plain.tenant, plain.policy, plain.root) for _ in range(2))
-        inner.replica = Replica.of(store, plain.tenant, plain.root, plain.policy)
-        control.replica = Former.of(store, plain.tenant, plain.root, plain.policy)
+        for kind, each in ((Replica, inner), (Former, control)):
+            each.replica = await asyncio.to_thread(kind.of, store, plain.tenant, plain.root, plain.policy)
         async with AsyncAuthorizer(inner, store) as auth:
             other = AsyncAuthorizer(control, store)
             await asyncio.gather(*(ask(*each) for each in [(auth, found), (other, late)] for _ in range(SHARING)))

@@ -7,9 +7,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
-from grantpath.engine.facts.copy import shared_read
 from grantpath.engine.facts.copy.shared_read import SharedRead
 from grantpath.graph.errors import Unavailable
+
+from ....support.lateness import Lateness
 
 THREADS = 6
 SECONDS = 30
@@ -61,7 +62,7 @@ def asked_during_the_first(
 
 
 def test_a_lone_thread_reads_for_itself_each_time() -> None:
-    shared, reads, called = SharedRead[int](), Reads(), []
+    shared, reads, called = SharedRead[int](SECONDS), Reads(), []
     for number in range(3):
         reads.released[number].set()
         assert shared.run(reads, lambda: called.append(threading.get_ident())) == number
@@ -69,7 +70,7 @@ def test_a_lone_thread_reads_for_itself_each_time() -> None:
 
 
 def test_threads_that_ask_during_a_read_share_the_next_one() -> None:
-    shared, reads, called = SharedRead[int](), Reads(), []
+    shared, reads, called = SharedRead[int](SECONDS), Reads(), []
     with ThreadPoolExecutor(THREADS + 1) as pool:
         first, others = asked_during_the_first(shared, reads, pool, lambda: called.append(threading.get_ident()))
         reads.released[0].set()
@@ -84,7 +85,7 @@ def test_threads_that_ask_during_a_read_share_the_next_one() -> None:
 
 def test_an_error_of_a_shared_read_is_raised_for_each_question() -> None:
     reads = Reads({1: Unavailable("the server is away")})
-    shared = SharedRead[int]()
+    shared = SharedRead[int](SECONDS)
     with ThreadPoolExecutor(THREADS + 1) as pool:
         first, others = asked_during_the_first(shared, reads, pool)
         for released in reads.released[:2]:
@@ -104,7 +105,7 @@ def test_an_error_of_a_shared_read_is_raised_for_each_question() -> None:
 )
 def test_another_thread_reads_if_the_first_is_interrupted(error: BaseException) -> None:
     reads = Reads({1: error})
-    shared = SharedRead[int]()
+    shared = SharedRead[int](SECONDS)
     with ThreadPoolExecutor(THREADS + 1) as pool:
         first, others = asked_during_the_first(shared, reads, pool)
         for released in reads.released:
@@ -116,9 +117,8 @@ def test_another_thread_reads_if_the_first_is_interrupted(error: BaseException) 
     assert min(each.result() for each in others if each.exception() is None) == 2
 
 
-def test_a_thread_that_waits_too_long_reads_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shared_read, "PATIENCE", 0.05)
-    shared, reads = SharedRead[int](), Reads()
+def test_a_thread_that_waits_too_long_reads_for_itself() -> None:
+    shared, reads = SharedRead[int](0.5), Reads()
     reads.released[1].set()
     with ThreadPoolExecutor(THREADS + 1) as pool:
         first = pool.submit(shared.run, reads)
@@ -131,8 +131,29 @@ def test_a_thread_that_waits_too_long_reads_for_itself(monkeypatch: pytest.Monke
     assert shared.run(reads) == 2  # the late end of the first read did not confuse the order
 
 
+def test_many_threads_share_the_reads_of_a_server_that_hangs() -> None:
+    """Before this was corrected, each thread made a read of its own, after waiting for those of all others."""
+    shared, timeout, reads = SharedRead[int](1.0), 1.0, []
+
+    def hang(_: Callable[[], None] | None) -> int:
+        reads.append(1)
+        time.sleep(timeout)
+        raise Unavailable("the server is away")
+
+    def ask() -> float:
+        began = time.monotonic()
+        with pytest.raises(Unavailable):
+            shared.run(hang)
+        return time.monotonic() - began
+
+    with Lateness() as lateness, ThreadPoolExecutor(THREADS * 10) as pool:
+        seconds = [each.result(SECONDS) for each in [pool.submit(ask) for _ in range(THREADS * 10)]]
+    assert max(seconds) < 4 * timeout + 2 * lateness.worst  # 7 s before
+    assert len(reads) < THREADS * 5
+
+
 def test_no_shared_read_began_before_its_question() -> None:
-    state, shared = [0], SharedRead[int]()
+    state, shared = [0], SharedRead[int](SECONDS)
     stale, rounds, seconds = [], 300, 0.0002
 
     def read(_: Callable[[], None] | None) -> int:
