@@ -629,7 +629,8 @@ class Authorizer(OpenTenant):
         attempts it can also be the caller's id. `since` is inclusive, `until` exclusive (both need a zone).
         `after` and `before` are exclusive revisions: for the previous page, pass the revision of the first entry as
         `before`. `object` and `subject` match a statement that names the reference, and a change that affected it in
-        another way, e.g. a drop that removed it along with its parent.
+        another way, e.g. a drop that removed it along with its parent. Entries under other names that the entity of
+        `actor`, `object` or `subject` has had, before or after a rename or a move, match, too.
 
         Raises InvalidReference, InvalidInput, Unavailable, Inconsistent.
         """
@@ -645,7 +646,7 @@ class Authorizer(OpenTenant):
             refused=refused,
             limit=limit,
         )
-        return audit_log.read(self.ask, wanted, self.root)
+        return audit_log.read(self.ask, wanted, self.policy, self.root)
 
     def verify_log(self, head: str | None = None, progress: Callable[[int], None] = lambda _: None) -> LogCheck:
         """Verifies that the log has not been altered, as far as its hash chain shows.

@@ -2,12 +2,15 @@
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from pydantic import field_serializer
 
 from grantpath.engine.answers.notebook import verdict_html
 from grantpath.engine.answers.tabular import Tabular, TypedColumn
+from grantpath.engine.change.former_names import FormerNames
+from grantpath.engine.policy.policy import Policy
 from grantpath.engine.tenants.one_revision import GuardedAsk
 from grantpath.engine.tenants.root_name import as_named_now
 from grantpath.graph.errors import InvalidInput
@@ -83,6 +86,26 @@ class ReadLog(Frozen):
         times = {name: in_utc(given[name]) for name in ("since", "until") if given.get(name) is not None}
         return cls(limit=limit, **{**given, **times})
 
+    @property
+    def by_name(self) -> dict[str, str | None]:
+        """The filters that are references."""
+        return {"actor": self.actor, "object": self.object, "subject": self.subject}
+
+    def by_all_names(self, names: FormerNames) -> "list[ReadLog]":
+        """The same question for each combination of names that its references had at the same time."""
+        spans = {key: names.spans(ref) for key, ref in self.by_name.items() if ref is not None}
+        questions = []
+        for chosen in product(*spans.values()):
+            first, last = max(span.first for span in chosen), min(span.last for span in chosen)
+            # a refused attempt is about the state of its revision; the change that ends a name has the next revision
+            last = min(last if self.refused else last + 1, names.revision)
+            after = first - 1 if self.after is None else max(self.after, first - 1)
+            before = last + 1 if self.before is None else min(self.before, last + 1)
+            if after + 1 < before:
+                named = dict(zip(spans, (span.ref for span in chosen), strict=True))
+                questions.append(self.model_copy(update={**named, "after": after, "before": before}))
+        return questions
+
     def parameters(self, root: Reference) -> dict[str, Any]:
         """The parameters of log.cypher or refusals.cypher, without the tenant.
 
@@ -141,16 +164,23 @@ class Log(list[Logged]):
         return self._page._repr_html_()
 
 
-def read(ask: GuardedAsk, wanted: ReadLog, root: Reference) -> Log:
+def read(ask: GuardedAsk, wanted: ReadLog, policy: Policy, root: Reference) -> Log:
     """The newest entries that match, oldest first, with the present name `root` of the root object; `ask` runs a
-    guarded query."""
-    row = ask("refusals" if wanted.refused else "log", **wanted.parameters(root))
-    rows = row["refusals" if wanted.refused else "changes"]
-    complete = len(rows) <= wanted.limit
-    shown = rows if complete else rows[1:]
-    answer = tuple(_logged(each, root) for each in shown)
+    guarded query. An actor, object or subject is also found by the other names that it has had."""
+    refs = [ref for ref in wanted.by_name.values() if ref is not None]
+    names = FormerNames.read(ask, policy, root, refs) if refs else None
+    pages = [
+        ask("refusals" if wanted.refused else "log", **question.parameters(root))
+        for question in (wanted.by_all_names(names) if names else [wanted])
+    ]
+    revision = names.revision if names else pages[0]["revision"]
+    entries = [entry for page in pages for entry in page["refusals" if wanted.refused else "changes"]]
+    rows = {(entry["revision"], entry["id"]): entry for entry in entries}  # a rename has both names
+    found = sorted(rows.values(), key=lambda each: (each["revision"], moment(each["at"])))
+    complete = len(found) <= wanted.limit
+    answer = tuple(_logged(each, root) for each in found[-wanted.limit :])
     before = None if complete else answer[0].revision
-    return Log(LogPage(revision=row["revision"], complete=complete, question=wanted, answer=answer, before=before))
+    return Log(LogPage(revision=revision, complete=complete, question=wanted, answer=answer, before=before))
 
 
 def _logged(row: Mapping[str, Any], root: Reference) -> Logged:

@@ -25,7 +25,7 @@ def rename(applier: BatchApplier, rules: Rules, step: ChangeStep) -> None:
     change, ask = step.change, applier.ask
     if not applier.needs(step) or not _may_be_there(applier, step):
         return
-    renaming = _Renaming.of(change, rules)
+    renaming = Renaming.of(change, rules)
     try:
         [row] = ask("before_rename", ref=change.object.text, to=renaming.to, most=BULK // 2, long=renaming.long)
         renaming.check(row)
@@ -59,7 +59,7 @@ def _may_be_there(applier: BatchApplier, step: ChangeStep) -> bool:
 
 
 @dataclass(frozen=True)
-class _Renaming:
+class Renaming:
     """The new references of an object and of what is below it."""
 
     change: ResolvedStatement
@@ -70,7 +70,7 @@ class _Renaming:
     path: str  # the path with which they begin afterwards
 
     @classmethod
-    def of(cls, change: ResolvedStatement, rules: Rules) -> "_Renaming":
+    def of(cls, change: ResolvedStatement, rules: Rules) -> "Renaming":
         assert change.target is not None, "a rename or a move has a target"
         return cls(change, rules.policy, rules.root, change.target, _path(change.object), _path(change.target))
 
@@ -123,8 +123,7 @@ class _Renaming:
         """The new reference of an entity; its own if it is neither the object nor below it."""
         if text == self.change.object.text:
             return self.to
-        chain = self.policy.chain(self.policy.reference(text, self.root), self.root)
-        if all(each != self.change.object for _, each in chain):
+        if not self.policy.is_within(self.policy.reference(text, self.root), self.change.object, self.root):
             return text
         return f"{type_of(text)}:{self.path}{name_of(text)[len(self.former) :]}"
 

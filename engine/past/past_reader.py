@@ -93,7 +93,7 @@ class PastReader:
         return found
 
     def _entries(self, **wanted: object) -> list[Logged]:
-        return audit_log.read(self.tenant.ask, ReadLog.of(limit=1, **wanted), self.tenant.root)
+        return audit_log.read(self.tenant.ask, ReadLog.of(limit=1, **wanted), self.tenant.policy, self.tenant.root)
 
     def _too_early(self, at: datetime) -> InvalidInput:
         name, entries = self.tenant.tenant, self.tenant.ask("log_deltas", after=-1, limit=1)["entries"]

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from grantpath.engine.answers import request
 from grantpath.engine.change.audit_log import Logged
 from grantpath.engine.change.delta_records import PAGE, RecordedDelta, recorded
+from grantpath.engine.change.former_names import FormerNames
 from grantpath.engine.facts.set.fact_draft import Contradiction
 from grantpath.engine.past.past_reader import PastReader, travelled
 from grantpath.engine.past.past_root import PastRoot
@@ -19,6 +20,7 @@ def since(tenant: OpenTenant, reader: PastReader, check: Check) -> Since:
     _, made = tenant.state_now()
     version, policy = reader.present(), tenant.policy
     allowed, revision = _allowed(PastRoot(tenant.tenant, tenant.root, policy, version), check), version.revision
+    names = _Names(tenant, check, revision)
     change: Logged | None = None
     for delta in _newest_first(tenant, revision):
         if delta is None or delta.bulk:
@@ -27,7 +29,8 @@ def since(tenant: OpenTenant, reader: PastReader, check: Check) -> Since:
             version, policy = travelled(version, policy, [delta], delta.revision - 1)
         except Contradiction as error:
             raise reader.contradiction(revision, delta.revision - 1, error) from None
-        if _allowed_then(PastRoot(tenant.tenant, tenant.root, policy, version), check) is not allowed:
+        then = PastRoot(tenant.tenant, tenant.root, policy, version)
+        if _allowed_then(then, names.at(version.revision)) is not allowed:
             change = reader.entry(delta.revision)
             break
     reader.need_made(made or "", version)
@@ -65,15 +68,44 @@ def _between(tenant: OpenTenant, after: int, until: int) -> list[RecordedDelta]:
     return found
 
 
+class _Names:
+    """A check, with the references that its entities had at earlier revisions."""
+
+    def __init__(self, tenant: OpenTenant, check: Check, revision: int) -> None:
+        """`check` is about a root at a revision."""
+        self._check = check
+        names = FormerNames.read(tenant.ask, tenant.policy, tenant.root, ())
+        refs = {check.subject, check.object, *check.with_.values(), *([check.as_role] if check.as_role else [])}
+        self._spans = {ref: names.by_rename(tenant.policy.reference(ref, tenant.root).text, revision) for ref in refs}
+
+    def at(self, revision: int) -> Check | None:
+        """The check with the references of a revision; None if one of them was the name of another entity then."""
+        then = {
+            ref: next((span.ref for span in spans if span.first <= revision), None)
+            for ref, spans in self._spans.items()
+        }
+        if None in then.values():
+            return None
+        role, second = self._check.as_role, self._check.with_
+        return self._check.model_copy(
+            update={
+                "subject": then[self._check.subject],
+                "object": then[self._check.object],
+                "with_": {key: then[ref] for key, ref in second.items()},
+                "as_role": role and then[role],
+            }
+        )
+
+
 def _allowed(state: PastRoot, check: Check) -> bool:
     question = request.resolve(state.policy, state.root, check)
     [answer], row = state.answers([question])
     return request.decision(state, check, question, answer, row).allowed
 
 
-def _allowed_then(state: PastRoot, check: Check) -> bool | None:
+def _allowed_then(state: PastRoot, check: Check | None) -> bool | None:
     """The answer at an earlier revision; None if the question was not possible yet."""
     try:
-        return _allowed(state, check)
+        return None if check is None else _allowed(state, check)
     except (Unknown, Invalid, InvalidReference):
         return None

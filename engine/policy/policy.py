@@ -205,6 +205,10 @@ class Policy:
         """The reference and its ancestors up to the root, each with the name of its place."""
         return ((self.names.place(ref.type, len(ref.segments)), ref), *self._above(ref, root))
 
+    def is_within(self, ref: Reference, object_: Reference, root: Reference) -> bool:
+        """Whether a reference is that of an object, or of something below it."""
+        return any(each == object_ for _, each in self.chain(ref, root))
+
     def _above(self, ref: Reference, root: Reference) -> tuple[tuple[str, Reference], ...]:
         """The ancestors. They are kept, because all objects inside them share them, and making them takes time."""
         if ref.type == root.type:

@@ -117,7 +117,7 @@ class Rules:
         if to.type not in parents:
             where = f"is in {' or '.join(map(indefinite, parents))}" if parents else "is the root"
             raise Invalid(f"{object_} cannot be moved to {to}: {indefinite(object_.type)} {where}")
-        if any(each == object_ for _, each in self.policy.chain(to, self.root)):
+        if self.policy.is_within(to, object_, self.root):
             raise Invalid(f"{object_} cannot be moved to {to}, which is {object_} or below it; name another parent")
         above = () if to == self.root else to.segments
         text = Reference(object_.type, (*above, object_.name), object_.one_segment).text

@@ -32,6 +32,7 @@ UNBROKEN = {
         ("log_deltas", "delta_part"),
         "tests/engine/change/test_recorded_deltas.py holds what it reads to the facts before and after each change",
     ),
+    "renames": "tests/engine/change/test_former_names.py follows entities through renames and moves by it",
     "schema": "its constraints are there as long as the server: what it says twice it does once",
     "write_policy_graph": "tests/engine/tenants/test_policy_graph.py holds what it writes to the policy, node by node",
     "read_policy_graph": "the same test reads by it what edits by hand have changed",

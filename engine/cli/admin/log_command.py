@@ -69,6 +69,7 @@ def log(
     An entry must match all of the given options. A load is a single entry with the number of its changes. --object
     and --subject also find a change that affected this entity although its statement names another one, e.g. the drop
     of the parent. Such a change is not found if it has more than 200,000 facts, or if an older version wrote its entry.
+    --by, --object and --subject also find entries under other names that the entity has had.
 
     --verify checks the hash chain of the log instead. Exit code 0: no entry was altered, 1: an entry was altered.
     --prune-before removes old entries permanently, and keeps the chain verifiable.
