@@ -13,7 +13,7 @@ NOBODY = Ref("", ())
 @dataclass(frozen=True)
 class Change:
     """A statement with its references resolved. For `member` and `remove` the object is the container. `target` is what
-    the object of `rename` or `move` will be called."""
+    the object of `rename` or `move` will be called, and the tag of `tag` and `untag`."""
 
     verb: str
     object: Ref
@@ -46,6 +46,10 @@ class Changes(Facts):
 
     def may_rename(self, change: Change, actor: Ref, as_role: Ref | None) -> bool:
         """Whether the actor may make this valid `rename` or `move`."""
+        return False
+
+    def may_tag(self, change: Change, actor: Ref, as_role: Ref | None) -> bool:
+        """Whether the actor may make this valid `tag` or `untag`."""
         return False
 
     def created(self, change: Change, actor: Ref, as_role: Ref | None) -> None:
@@ -106,6 +110,7 @@ class Changes(Facts):
             if actor not in self.existing or actor.type not in self.people:
                 return "refused"
             may = self.may_rename if change.verb in ("rename", "move") else self.authorized
+            may = self.may_tag if change.verb in ("tag", "untag") else may
             if not may(change, actor, role):
                 return "refused"
             if change.verb == "add":
@@ -138,7 +143,7 @@ class Changes(Facts):
             if self.parent(target) != place or object_ in self.upward(place):
                 raise Malformed(f"{object_} cannot be in {place}")
             return target
-        return NOBODY
+        return self.resolve(to) if to else NOBODY
 
     def _is_taken(self, name: Ref) -> bool:
         """Whether something that was not created, or a part of it, has grants or memberships."""
@@ -162,6 +167,9 @@ class Changes(Facts):
             return
         if change.verb in ("rename", "move"):
             self._validate_rename(change)
+            return
+        if change.verb in ("tag", "untag"):
+            self._validate_tag(change)
             return
         if change.subject not in self.existing:
             raise InvalidChange(f"{change.subject} does not exist")
@@ -200,6 +208,12 @@ class Changes(Facts):
         if change.verb == "member" and change.subject in self.reach(change.object):
             raise InvalidChange(f"{change.subject} in {change.object} would be a cycle")
 
+    def _validate_tag(self, change: Change) -> None:
+        if change.object.type not in self.taggable.get(change.target.type, ()):
+            raise InvalidChange(f"{change.object} cannot be tagged with {change.target}")
+        if change.target not in self.existing:
+            raise InvalidChange(f"{change.target} does not exist")
+
     def _validate_grant(self, change: Change) -> None:
         if change.effect == "deny" and not self.denies:
             raise InvalidChange(f"{self.policy} has no deny")
@@ -224,6 +238,10 @@ class Changes(Facts):
             self.containers.get(change.subject, set()).discard(change.object)
         elif change.verb == "owner":
             self.owners[change.object] = change.subject
+        elif change.verb == "tag":
+            self.tags.add((change.object, change.target))
+        elif change.verb == "untag":
+            self.tags.discard((change.object, change.target))
         else:
             grant = (change.effect, change.privilege, change.object, change.subject)
             if change.verb == "grant":
@@ -241,6 +259,7 @@ class Changes(Facts):
         self.containers = {new(member): set(map(new, those)) for member, those in self.containers.items()}
         self.owners = {new(owned): new(owner) for owned, owner in self.owners.items()}
         self.grants = {(effect, privilege, new(on_), new(to)) for effect, privilege, on_, to in self.grants}
+        self.tags = {(new(tagged), new(tag)) for tagged, tag in self.tags}
 
     def _drop(self, top: Ref) -> None:
         gone = {top} | self.existing_inside(top)
@@ -252,6 +271,7 @@ class Changes(Facts):
             for member, those in self.containers.items()
         }
         self.owners = {o: w for o, w in self.owners.items() if o not in gone and w not in gone}
+        self.tags = {(tagged, tag) for tagged, tag in self.tags if tagged not in gone and tag not in gone}
         # a name below that was never created may also hold a grant
         self.grants = {
             (effect, privilege, on_, to)

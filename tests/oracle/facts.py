@@ -14,6 +14,7 @@ class Facts:
     policy: ClassVar[str]
     root_type: ClassVar[str]
     types: ClassVar[dict[str, str | None]]  # type -> the type of its parent
+    taggable: ClassVar[dict[str, tuple[str, ...]]] = {}  # type of tags -> the types of what can have them
 
     def __init__(self, root_name: str) -> None:
         self.root = Ref(self.root_type, (root_name,))
@@ -22,6 +23,7 @@ class Facts:
         self.containers: dict[Ref, set[Ref]] = {}  # member -> its groups and roles
         self.owners: dict[Ref, Ref] = {}
         self.grants: set[Grant] = set()
+        self.tags: set[tuple[Ref, Ref]] = set()  # what has a tag, and the tag
 
     def hidden(self, ref: Ref) -> bool:
         """Whether the subject is hidden from lists and answers."""
@@ -35,6 +37,7 @@ class Facts:
         other.containers = {member: set(those) for member, those in self.containers.items()}
         other.owners = dict(self.owners)
         other.grants = set(self.grants)
+        other.tags = set(self.tags)
         return other
 
     def objects(self, type_: str | None = None) -> list[str]:

@@ -68,6 +68,9 @@ DROPPING = {
 }
 
 
+TAGGABLE = ("catalog", "schema", "table", "topic", "fileset", "model")
+
+
 class Gravitino(Oracle):
     """The policy model `gravitino`."""
 
@@ -89,6 +92,7 @@ class Gravitino(Oracle):
         "user": "metalake",
         "group": "metalake",
     }
+    taggable: ClassVar[dict[str, tuple[str, ...]]] = {"tag": TAGGABLE, "policy": TAGGABLE}
     memberships: ClassVar[set[tuple[str, str]]] = {("user", "group"), ("user", "role"), ("group", "role")}
     grantees: ClassVar[tuple[str, ...]] = ("role",)
     owner_types: ClassVar[tuple[str, ...]] = ("user",)
@@ -166,6 +170,11 @@ class Gravitino(Oracle):
         may_alter = self.operations[f"alter_{change.object.type}"].condition(Case(self, actor, change.object, {}))
         added = replace(change, verb="add", object=change.target)
         return may_alter and (change.verb == "rename" or self.authorized(added, actor, as_role))
+
+    def may_tag(self, change: Change, actor: Ref, as_role: Ref | None) -> bool:
+        kind = change.target.type
+        operation = {"tag": "associate_object_tags", "policy": "associate_object_policies"}[kind]
+        return self.operations[operation].condition(Case(self, actor, change.object, {kind: change.target}))
 
     def _asked_for(self, change: Change) -> tuple[str, Ref]:
         """The operation that the actor of a change must be allowed to use, and its object."""

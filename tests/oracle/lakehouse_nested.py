@@ -56,9 +56,6 @@ class LakehouseNested(Lakehouse):
         "drop_schema": on("schema", alter_schema),
     }
 
-    def checkable_on(self, privilege: str) -> tuple[str, ...]:
-        return tuple(self.privileges[privilege])
-
     def fits(self, ref: Ref) -> bool:
         in_schemas = ref.type == "schema" or self.types[ref.type] == "schema"
         least = self.depth(ref.type)

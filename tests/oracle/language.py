@@ -18,6 +18,7 @@ class World:
     containers: dict[str, set[str]] = field(default_factory=dict)
     owners: dict[str, str] = field(default_factory=dict)
     grants: set[Grant] = field(default_factory=set)
+    tags: set[tuple[str, str]] = field(default_factory=set)  # what has a tag, and the tag
 
     def reach(self, start: str) -> set[str]:
         """The subject, and everything that it is in, through any number of steps."""
@@ -130,8 +131,17 @@ class Language:
     def reaching(self, name: str, ref: str) -> list[str]:
         """The places where a grant of the privilege counts for the object."""
         inherit = self.privileges[name].get("inherit", self.policy["grants"].get("inherit", True))
-        places = self.upward(ref) if inherit else [ref]
+        places = [*(self.upward(ref) if inherit else [ref]), *self.tags_of(ref)]
         return [place for place in places if type_of(place) in self.privileges[name].get("on", [])]
+
+    def tags_of(self, ref: str) -> set[str]:
+        """The tags of the object, and those of what is above it that are inherited."""
+        above = self.upward(ref)
+        return {
+            tag
+            for tagged, tag in self.world.tags
+            if tagged == ref or (tagged in above and self.policy["tags"][type_of(tag)].get("inherited", True))
+        }
 
     def allowed(self, name: str, ref: str, case: Case) -> bool:
         """Is this very privilege granted?"""

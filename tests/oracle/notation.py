@@ -118,7 +118,7 @@ class Statement:
     subject: str = ""
     effect: str = ""
     privilege: str = ""
-    to: str = ""  # the new name of `rename`, the new parent of `move`
+    to: str = ""  # the new name of `rename`, the new parent of `move`, the tag of `tag` and `untag`
     with_: dict[str, str] = field(default_factory=dict)
 
 
@@ -141,6 +141,10 @@ def read_statement(text: str) -> Statement:
             return Statement("hand over", former, subject)
         case [("rename" | "move") as verb, ref, "to", to] if to != "with":  # which would begin second objects
             return Statement(verb, ref, to=to)
+        case ["tag", ref, "with", tag]:
+            return Statement("tag", ref, to=tag)
+        case ["untag", ref, "from", tag]:
+            return Statement("untag", ref, to=tag)
         case [("allow" | "deny") as effect, privilege, "on", ref, "to", subject]:
             return Statement("grant", ref, subject, effect, privilege)
         case ["revoke", ("allow" | "deny") as effect, privilege, "on", ref, "from", subject]:

@@ -8,7 +8,7 @@ from grantpath.engine.facts.compare.affected import Side
 from grantpath.engine.facts.compare.comparison import compare
 from grantpath.engine.facts.set.fact_builder import FactVersionBuilder
 from grantpath.engine.facts.set.fact_draft import advanced
-from grantpath.engine.facts.set.fact_version import OWNS, FactOrigin, FactVersion
+from grantpath.engine.facts.set.fact_version import OWNS, TAGGED, FactOrigin, FactVersion
 from grantpath.engine.policy.policy import Policy
 
 from ..oracle import Oracle
@@ -16,7 +16,7 @@ from ..oracle.notation import read_statement
 from .random_proposals import Proposals
 
 Access = set[tuple[str, str, str]]  # user, name, object
-ORDER = ("add", "member", "owner", "allow", "deny")
+ORDER = ("add", "member", "owner", "tag", "allow", "deny")
 
 
 def facts_of(world: Oracle) -> set[str]:
@@ -24,6 +24,7 @@ def facts_of(world: Oracle) -> set[str]:
     facts = {f"add {ref}" for ref in world.existing}
     facts |= {f"member {member} of {each}" for member, those in world.containers.items() for each in those}
     facts |= {f"owner {owner} of {owned}" for owned, owner in world.owners.items()}
+    facts |= {f"tag {tagged} with {tag}" for tagged, tag in world.tags}
     return facts | {f"{effect} {name} on {on} to {by}" for effect, name, on, by in world.grants}
 
 
@@ -37,6 +38,8 @@ def version_of(world: Oracle, policy: Policy) -> FactVersion:
         builder.member(number(str(member)), [number(str(each)) for each in those])
     for owned, owner in world.owners.items():
         builder.grant(number(str(owner)), OWNS, number(str(owned)))
+    for tagged, tag in world.tags:
+        builder.grant(number(str(tag)), TAGGED, number(str(tagged)))
     for effect, name, on, by in world.grants:
         builder.grant(number(str(by)), f"{effect.upper()} {name}", number(str(on)))
     return builder.version(FactOrigin("made", "chain", policy.digest), 1)

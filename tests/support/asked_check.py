@@ -61,12 +61,17 @@ class AskedCheck:
     def _by(self, fact: str, principals: set[Ref]) -> list[str]:
         match fact.split(" "):
             case ["ALLOW" | "DENY" as effect, privilege, at]:
-                place = self.places[at]
-                return [
-                    str(to)
-                    for how, name, on, to in self.world.grants
-                    if (how, name, on) == (effect.lower(), privilege, place) and to in principals
-                ]
+                name, _, kind = privilege.partition("#")
+                places = {self.places[at]}
+                if kind:
+                    places = {tag for tagged, tag in self.world.tags if tagged == self.places[at] and tag.type == kind}
+                return sorted(
+                    {
+                        str(to)
+                        for how, what, on, to in self.world.grants
+                        if (how, what) == (effect.lower(), name) and on in places and to in principals
+                    }
+                )
             case ["OWNS", at]:
                 return [str(self.world.owners[self.places[at]])]
         return []

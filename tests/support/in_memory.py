@@ -1,6 +1,7 @@
 """Evaluates a policy's clauses over the oracle's facts, without a database, to find wrong rows of a policy early."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from grantpath.engine.policy.clauses import Clauses
 from grantpath.engine.policy.facts import Fact
@@ -29,6 +30,10 @@ class Situation:
     def true(self, fact: Fact) -> bool:
         """Is the fact true, by the docstring of engine/policy/facts.py?"""
         match str(fact).split(" "):
+            case ["ALLOW" | "DENY" as effect, privilege, at] if "#" in privilege:
+                name, _, kind = privilege.partition("#")
+                tags = [tag for tagged, tag in self.world.tags if tagged == self.places[at] and tag.type == kind]
+                return any(self._granted(effect.lower(), name, tag) for tag in tags)
             case ["ALLOW" | "DENY" as effect, privilege, at]:
                 return self._granted(effect.lower(), privilege, self.places[at])
             case ["OWNS", at]:
@@ -101,10 +106,14 @@ def authorized(policy: Policy, world: Oracle, statement: str, by: str, as_role: 
     parsed, actor = read_statement(statement), world.resolve(by)
     target = world.resolve(parsed.object)
     second = {f"with.{key}": world.resolve(ref) for key, ref in parsed.with_.items()}
+    if parsed.verb in ("tag", "untag"):
+        tag = world.resolve(parsed.to)
+        second = {f"with.{tag.type}": tag}
+        parsed = replace(parsed, with_={tag.type: parsed.to})
     grantee = world.resolve(parsed.subject) if parsed.subject else None
     if grantee is not None:
         second["grantee"] = grantee
-    kinds = ("add", "drop", "member", "remove", "owner", "revoke", "rename", "move")
+    kinds = ("add", "drop", "member", "remove", "owner", "revoke", "rename", "move", "tag", "untag")
     effect = parsed.verb if parsed.verb in kinds else "grant"
     clauses = policy.change(effect, target.type, grantee.type if grantee else None, frozenset(parsed.with_))
     if parsed.verb == "move":  # its actor must also be allowed to add the object where it will be

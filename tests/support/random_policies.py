@@ -9,6 +9,7 @@ ROOT = "site:ml"
 FOLDERS, PAGES = ["folder:a", "folder:b"], ["page:a.x", "page:a.y", "page:b.x"]
 LATER, LATER_FOLDER = "page:b.later", "folder:later"  # they do not exist
 PEOPLE, TEAMS, CREWS = ["user:ann", "user:bob", "robot:r"], ["team:in", "team:out"], ["crew:one", "crew:two"]
+LABELS = ["label:l", "label:m"]
 ENTITIES = [*FOLDERS, *PAGES, *PEOPLE, *TEAMS, *CREWS]
 OBJECTS = ("site", "folder", "page")
 INNER = ["folder:a.c", "folder:a.c.d", "page:a.c.x", "page:a.c.d.x"]  # where folders are in folders
@@ -16,9 +17,10 @@ INNER = ["folder:a.c", "folder:a.c.d", "page:a.c.x", "page:a.c.d.x"]  # where fo
 
 def entities(policy: dict[str, Any]) -> list[str]:
     """All that exists in a world of the policy."""
+    listed = [*ENTITIES, *(LABELS if "tags" in policy else [])]
     if not in_themselves(policy):
-        return ENTITIES
-    return [*ENTITIES, *INNER, *(["page:loose"] if "site" in policy["types"]["page"]["in"] else [])]
+        return listed
+    return [*listed, *INNER, *(["page:loose"] if "site" in policy["types"]["page"]["in"] else [])]
 
 
 def in_themselves(policy: dict[str, Any]) -> bool:
@@ -34,6 +36,7 @@ class RandomPolicy:
         self.rng, self.nested = rng, nested
         self.deny = rng.choice([None, False, True, "cascades"])
         self.one_role, self.missing = rng.random() < 0.3, rng.random() < 0.4
+        self.tags = rng.random() < 0.5
         self.data: dict[str, Any] = {"policy": "drawn", "types": self._types()}
         self._optional("title", "A drawn policy")
         self._optional("source", "random")
@@ -55,6 +58,11 @@ class RandomPolicy:
             data["ask"]["one_role"] = True
         if not data["ask"]:
             del data["ask"]
+        if self.tags:
+            labels: dict[str, Any] = {"on": rng.choice([["folder", "page"], ["page"], ["folder"], ["site", "page"]])}
+            if (inherited := rng.choice([None, True, False, False])) is not None:
+                labels["inherited"] = inherited
+            data["tags"] = {"label": labels}
         self._privileges()
         self._builtin()
         self._optional("creating", rng.choice([["owner"], ["P1"], ["P1", "P2"]]))
@@ -80,6 +88,8 @@ class RandomPolicy:
             "team": {"in": "site", "kind": "group"},
             "crew": {"in": "site", "kind": "role"},
         }
+        if self.tags:
+            types["label"] = {"in": "site"}
         if self.nested:
             types["folder"]["in"] = "site, folder"
             types["page"]["in"] = self.rng.choice(["folder", "site, folder"])
@@ -109,6 +119,9 @@ class RandomPolicy:
             if "effective" in entry:
                 entry["on"] = [each for each in on if self._counts(entry, each)] or entry["effective"]
             entries[f"P{at}"] = entry
+            if self.tags and self._counts_by_tag(entry) and self.some(0.7):
+                entry.setdefault("effective", [*entry["on"]])
+                entry["on"] = [*entry["on"], "label"]
         if not self.deny:
             joined: dict[str, Any] = {"on": ["team"], "membership": True}
             if self.some(0.4):
@@ -133,6 +146,13 @@ class RandomPolicy:
         below = {"site": {*OBJECTS, "team"}, "folder": {"folder", "page"}}.get(on, {on})
         inherit = entry.get("inherit", self.data["grants"].get("inherit", True))
         return bool((below if inherit else {on}) & {*entry["effective"]})
+
+    def _counts_by_tag(self, entry: dict[str, Any]) -> bool:
+        """Whether the privilege can be in effect on what can have a tag, or, if tags are inherited, below it."""
+        on = {*self.data["tags"]["label"]["on"]}
+        inside = {"folder", "page"} if "folder" in on else {"page"}
+        reached = on | inside if self.data["tags"]["label"].get("inherited", True) else on
+        return bool(reached & {*entry.get("effective", entry["on"])})
 
     def _in_effect(self, entry: dict[str, Any], chance: float) -> None:
         texts = [
@@ -277,11 +297,18 @@ class RandomPolicy:
             "rename": {"folder, page": "GATE(root) or owner(any)"},
             "move": {"page": self._condition("page")},
         }
+        if self.tags:
+            types = ", ".join(self.data["tags"]["label"]["on"])
+            made["tag"] = {types: {"if": "owner(any) or GATE(root)", "with": {"label": self._tag()}}}
         chosen = {kind: rules for kind, rules in made.items() if self.some(0.6)}
         if "owner" in chosen and "owned_by" not in self.data["types"]["folder"]:
             del chosen["owner"]
         if chosen:
             self.data["changes"] = chosen
+
+    def _tag(self) -> Any:
+        """The second object of the rule about tags."""
+        return {"type": "label", "optional": True, "if": "exists(with.label)"} if self.some() else "label"
 
 
 def random_facts(policy: dict[str, Any], rng: random.Random) -> tuple[World, list[str]]:
@@ -313,7 +340,20 @@ def random_facts(policy: dict[str, Any], rng: random.Random) -> tuple[World, lis
         if type_of(by) in owners and by != on:
             world.owners[on] = by
             said.append(f"owner {by} of {on}")
-    places = [ROOT, *objects, *TEAMS, *([LATER, LATER_FOLDER] if policy["grants"].get("on_missing") else [])]
+    for _ in range(4 if "tags" in policy else 0):
+        tagged, tag = rng.choice(objects), rng.choice(LABELS)
+        if type_of(tagged) in policy["tags"]["label"]["on"]:
+            world.tags.add((tagged, tag))
+            said.append(f"tag {tagged} with {tag}")
+    labels = LABELS if "tags" in policy else []
+    places = [
+        ROOT,
+        *objects,
+        *TEAMS,
+        *labels,
+        *labels,
+        *([LATER, LATER_FOLDER] if policy["grants"].get("on_missing") else []),
+    ]
     names = [name for name, entry in policy["privileges"].items() if entry.get("on") and not entry.get("membership")]
     effects = ["allow", "allow", "deny"] if policy["grants"].get("deny") else ["allow"]
     for _ in range(22):

@@ -89,6 +89,7 @@ class Proposals:
     def _holdings(self, type_: str) -> list[tuple[Ref, Ref]]:
         """The objects of that type on which a subject holds a grant or ownership, each with that subject."""
         granted = {(place, to) for _, _, place, to in self.world.grants}
+        granted |= {(tagged, to) for tagged, tag in self.world.tags for place, to in granted if place == tag}
         return sorted(each for each in granted | set(self.world.owners.items()) if each[0].type == type_)
 
     def _holdings_on(self, place: Ref) -> list[tuple[Ref, Ref]]:
@@ -117,8 +118,9 @@ class Proposals:
                 self.drop,
                 self.rename,
                 self.move,
+                self.tag,
             ],
-            weights=[25, 12, 12, 8, 10, 25, 8, 6, 4],
+            weights=[25, 12, 12, 8, 10, 25, 8, 6, 4, 8 if self.world.taggable else 0],
         )[0]
         return make()
 
@@ -180,6 +182,20 @@ class Proposals:
         ref = self.one(*deep)
         to = None if ref is None else self.one(self.world.types[ref.type] or "")
         return None if to is None else f"move {ref} to {to}"
+
+    def tag(self) -> str | None:
+        """Tag an object, or remove a tag, usually one that it has; seldom something that cannot be tagged."""
+        if not self.world.taggable:
+            return None
+        kind = self.rng.choice(sorted(self.world.taggable))
+        types = self.world.taggable[kind] if self.rng.random() < 0.9 else tuple(self.world.types)
+        ref, tag = self.one(*types), self.one(kind)
+        if self.world.tags and self.rng.random() < 0.4:
+            tagged, has = self.rng.choice(sorted(self.world.tags))
+            return f"untag {tagged} from {has}"
+        if ref is None or tag is None:
+            return None
+        return self.rng.choice([f"tag {ref} with {tag}"] * 4 + [f"untag {ref} from {tag}"])
 
     def member(self) -> str | None:
         """Add a membership of a kind that the policy has; it may close a cycle."""

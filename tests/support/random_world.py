@@ -34,18 +34,20 @@ STRONG = {
 }
 
 
-def random_world(policy: str, rng: random.Random, size: int) -> list[str]:
-    """About `size` facts, each valid after those before it in an empty tenant called ROOT_NAME.
+def random_world(policy: str, rng: random.Random, size: int, tags: bool = True) -> list[str]:
+    """About `size` facts, each valid after those before it in an empty tenant called ROOT_NAME. Without `tags`, no
+    object has one.
 
     Every size includes an object of every type, a chain and a diamond of groups and of
     roles if the policy nests them, and a user, a group and a role with the same name.
     """
-    builder = _Builder(policy, rng)
+    builder = _Builder(policy, rng, tags)
     for statement in STRONG[policy]:
         builder.say(statement)
     builder.subjects(max(2, size // 30))
     builder.hierarchies()
     builder.objects(max(4, size // 4))
+    builder.tagged(size // 15)
     while len(builder.accepted) < size:
         if rng.random() < 0.25:
             builder.bundle()
@@ -57,8 +59,8 @@ def random_world(policy: str, rng: random.Random, size: int) -> list[str]:
 class _Builder:
     """Gives facts to an oracle, and collects the accepted ones."""
 
-    def __init__(self, policy: str, rng: random.Random) -> None:
-        self.rng = rng
+    def __init__(self, policy: str, rng: random.Random, tags: bool) -> None:
+        self.rng, self.tags = rng, tags
         self.world = oracle(policy, ROOT_NAME)
         self.proposals = Proposals(self.world, rng)
         self.accepted: list[str] = []
@@ -95,6 +97,11 @@ class _Builder:
             self.say(self.proposals.add(type_))
         for _ in range(count):
             self.say(self.proposals.add(self.rng.choice(types)))
+
+    def tagged(self, count: int) -> None:
+        """Tags objects, at most `count` times; nothing in a policy without tags."""
+        for _ in range(count if self.tags and self.world.taggable else 0):
+            self.say(self.proposals.tag())
 
     def bundle(self) -> None:
         """Many grants that an operation may require, on its objects and the places above and below, for one grantee.
@@ -138,8 +145,9 @@ class _Builder:
                 self.proposals.revoke,
                 self.proposals.remove,
                 self.proposals.drop,
+                self.proposals.tag,
             ],
-            weights=[45, 25, 12, 10, 3, 3, 2],
+            weights=[45, 25, 12, 10, 3, 3, 2, 8 if self.tags and self.world.taggable else 0],
         )[0]
         self.say(make())
 

@@ -46,6 +46,14 @@ class AllowedCheck(AskedCheck):
                 and on.type in each["types"]
                 and world.resolve(each["ref"]) in world.upward(on)[1:]
             ],
+            "tagged": [
+                {"fact": each["fact"], "by": str(to), "tag": str(tag)}
+                for each in asked["tagged"]
+                for tagged, tag in sorted(world.tags)
+                if tagged == world.resolve(each["ref"]) and tag.type == each["type"]
+                for effect, name, on, to in sorted(world.grants)
+                if (effect, name, on) == ("allow", each["privilege"], tag) and to in self.held
+            ],
             "owners": [
                 {"ref": each["ref"], "owner": str(owners[0])}
                 for each in asked["owned"]
