@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import product
 
 from grantpath.engine.policy.clauses import (
     ALWAYS,
@@ -31,7 +32,7 @@ from grantpath.engine.policy.expression import (
     places_of,
 )
 from grantpath.engine.policy.extend import split
-from grantpath.engine.policy.facts import Fact, FactKind, place_type
+from grantpath.engine.policy.facts import Fact, FactKind, on_tag, place_type
 from grantpath.engine.policy.index import ONE_LENGTH, Lengths, PolicyIndex, PolicyProblem, YamlPath
 from grantpath.engine.policy.schema import ConditionEntry, PolicyFile
 from grantpath.engine.policy.scope import Scope, TypedPlace, find_places
@@ -79,7 +80,7 @@ class Expander:
         """The condition that the actor of a change to an object of a type must meet. `new_grantee`: the actor added the
         grantee earlier in the same batch."""
         entry = self.names.change(kind, type_)
-        if entry is None:
+        if entry is None or not {*with_} <= entry.with_.keys():  # no actor uses a type of tags that the rule omits
             return NEVER
         if new_grantee and grantee in entry.if_new:
             entry = entry.model_copy(update={"if_": entry.if_new[grantee]})
@@ -105,8 +106,12 @@ class Expander:
 
     def reaches(self, name: str, above: str, type_: str) -> bool:
         """Whether a grant of a privilege on one type counts on another."""
-        places = (self._reaching(name, TypedPlace(type_, length)) for length in self.names.lengths(type_))
-        return any(above == place_type(place) for each in places for place in each)
+        typed = [TypedPlace(type_, length) for length in self.names.lengths(type_)]
+        return any(
+            any(above == place_type(place) for place in self._reaching(name, each))
+            or any(above == tag for _, tag in self._tags(name, each))
+            for each in typed
+        )
 
     def _scope(self, key: YamlPath, entry: ConditionEntry, type_: str, with_: Iterable[str], lengths: Lengths) -> Scope:
         seconds = dict(lengths.seconds)
@@ -333,7 +338,23 @@ class Expander:
         return either(atom(facts, deny) for facts in (allow, joined) if facts)
 
     def _grants(self, kind: FactKind, names: Iterable[str], typed: TypedPlace) -> list[Fact]:
-        return [Fact(kind, at, (name,)) for name in names for at in self._reaching(name, typed)]
+        return [
+            fact
+            for name in names
+            for fact in (
+                *(Fact(kind, at, (name,)) for at in self._reaching(name, typed)),
+                *(Fact(kind, at, (on_tag(name, tag),)) for at, tag in self._tags(name, typed)),
+            )
+        ]
+
+    def _tags(self, name: str, typed: TypedPlace) -> list[tuple[str, str]]:
+        """The places whose tags count on a place, each with a type of tags on which the privilege can be granted."""
+        return [
+            (self._at(each), tag)
+            for each in typed.upward(self.names)
+            for tag in self.names.tags_on(name, each.type)
+            if each == typed or self.file.tags[tag].inherited
+        ]
 
     def _reaching(self, name: str, typed: TypedPlace) -> list[str]:
         up = typed.upward(self.names) if self._inherits(name) else (typed,)
@@ -414,6 +435,14 @@ class Expander:
             self.names.need_privilege(name, scope.key)
         self._check_below(tree, types, scope)
         sources = {source for name in tree.privileges for source in self.names.sources[self.names.canonical(name)]}
+        for source, type_ in product(sorted(sources), types):
+            if tags := self.names.tags_on(source, type_):
+                raise PolicyProblem(
+                    scope.key,
+                    f"{tree.name}(...) reads grants on descendants, not on their tags, and {source} can be granted on "
+                    f"{indefinite(tags[0])}, with which {indefinite(type_)} can be tagged; remove {tags[0]} from its "
+                    "`on`",
+                )
         ordered = sorted(sources)  # a stored policy has its privileges in another order than its file
         at = self._at(typed)
         if tree.name == "every":

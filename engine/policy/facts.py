@@ -3,6 +3,8 @@
 Queries receive and return facts as texts. A text ends with a place of the question:
 
     ALLOW SELECT_TABLE table          an effective principal has the grant on the place (DENY likewise)
+    ALLOW SELECT_TABLE#tag table      an effective principal has the grant on an entity of the type `tag` with which the
+                                      place is tagged (DENY likewise)
     OWNS schema                       an effective principal owns the place
     IS user                           the place is the subject itself
     HOLDS role                        the place is an effective principal (one of the subject's groups and roles)
@@ -18,16 +20,23 @@ The prefix `with.KEY.` marks a second object and its ancestors, `grantee.` the s
 that gains or loses something by a change. The root never has a prefix.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
+from grantpath.graph.messages import indefinite
+
+OF_TAG = "#"  # no name of a privilege or a type contains it
+
 
 class FactKind(Enum):
-    """The kind of a fact. ALL is always true; it replaces facts whose value is known before the query runs."""
+    """The kind of a fact. ALL is always true; it replaces facts whose value is known before the query runs. TAGGED is
+    stored, and no condition has it."""
 
     ALLOW = "ALLOW"
     DENY = "DENY"
     OWNS = "OWNS"
+    TAGGED = "TAGGED"
     IS = "IS"
     HOLDS = "HOLDS"
     EXISTS = "EXISTS"
@@ -70,7 +79,7 @@ class Fact:
         """The inverse of `str`. Raises ValueError if the text is not a fact."""
         word, _, rest = text.partition(" ")
         match word, rest.split(" "):
-            case "OWNS" | "IS" | "HOLDS" | "EXISTS" | "BUILTIN" | "ALL", _:
+            case "OWNS" | "TAGGED" | "IS" | "HOLDS" | "EXISTS" | "BUILTIN" | "ALL", _:
                 fact = Fact(FactKind(word), rest)
             case "ALLOW" | "DENY", [privilege, place]:
                 fact = Fact(FactKind(word), place, (privilege,))
@@ -93,6 +102,17 @@ class Fact:
         return self.place[1:] if self.place.startswith("=") else None
 
     @property
+    def granted(self) -> str:
+        """The privilege of an ALLOW or a DENY."""
+        return of_tag(self.privileges[0])[0]
+
+    @property
+    def of_tag(self) -> str:
+        """The words before the place for a grant on one of its tags: `a tag of `; empty for other facts."""
+        tag = of_tag(self.privileges[0])[1] if self.privileges else ""
+        return f"{indefinite(tag)} of " if tag else ""
+
+    @property
     def below(self) -> bool:
         """Whether the fact is about descendants of its place."""
         return bool(self.types)
@@ -104,6 +124,31 @@ class Fact:
 
 
 ALL = Fact(FactKind.ALL)
+
+
+def effect_and_privilege(label: str) -> tuple[str, str]:
+    """ALLOW and SELECT_TABLE for 'ALLOW SELECT_TABLE'; OWNS and an empty text for OWNS."""
+    effect, _, privilege = label.partition(" ")
+    return effect, privilege
+
+
+def held_entity(fact: str, places: Mapping[str, str]) -> str | None:
+    """The reference of the entity that a HOLDS fact names; None for other facts. `places`: references by place."""
+    kind, _, place = fact.partition(" ")
+    if kind != FactKind.HOLDS.value:
+        return None
+    return places.get(place) or place.removeprefix("=")
+
+
+def on_tag(privilege: str, tag: str) -> str:
+    """The privilege of a fact about the tags of a place: it is granted on a tag of the type `tag`."""
+    return f"{privilege}{OF_TAG}{tag}"
+
+
+def of_tag(privilege: str) -> tuple[str, str]:
+    """The privilege and the type of the tag of a fact about the tags of a place; an empty type for other facts."""
+    name, _, tag = privilege.partition(OF_TAG)
+    return name, tag
 
 
 def place_type(place: str) -> str:

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from grantpath.engine.policy.extend import split
+from grantpath.engine.policy.facts import on_tag
 from grantpath.engine.policy.schema import BUILT_IN, ConditionEntry, PolicyFile, PrivilegeEntry
 from grantpath.graph.errors import UnknownName
 from grantpath.graph.language.near_names import nearest
@@ -217,6 +218,33 @@ class PolicyIndex:
     def granted_types(self) -> set[str]:
         return {type_ for entry in self.privileges.values() for type_ in entry.on}
 
+    def tags_on(self, privilege: str, type_: str) -> list[str]:
+        """The types of tags that objects of a type can have, and on which a privilege can be granted."""
+        on = self.privileges[privilege].on
+        return [tag for tag, entry in sorted(self.file.tags.items()) if tag in on and type_ in entry.on]
+
+    def privilege_by_tag(self, privilege: str, type_: str) -> str | None:
+        """The privilege that a grant on a tag of this type gives on what has the tag (`SELECT_TABLE#tag`); None if it
+        gives none."""
+        name = on_tag(privilege, type_)
+        return name if name in self.by_tag else None
+
+    @cached_property
+    def by_tag(self) -> dict[str, str]:
+        """The privileges that hold for what has a tag, as the facts about tags name them (`SELECT_TABLE#tag`), each
+        with the type of the tag."""
+        return {
+            on_tag(name, tag): tag
+            for tag, entry in self.file.tags.items()
+            for name, privilege in self.privileges.items()
+            if not privilege.alias_of and tag in privilege.on
+            if any(
+                type_ in entry.on or (entry.inherited and not self.above(type_).isdisjoint(entry.on))
+                for source in self.sources[name]  # its DENY can also deny what implies it
+                for type_ in self.effective(source)
+            )
+        }
+
     def is_protected(self, type_: str) -> bool:
         """Whether objects of the type cannot be added or dropped; by default only those of the root type."""
         stated = self.types[type_].protected
@@ -374,12 +402,13 @@ class PolicyIndex:
         return rules
 
     def change(self, kind: str, type_: str) -> ConditionEntry | None:
-        """The rule for a kind of change to objects of a type, or None."""
+        """The rule for a kind of change to objects of a type, or None. The rule of `tag` is also that of `untag`."""
+        kind = "tag" if kind == "untag" else kind
         return next((rule for types, rule in self.rules(kind).items() if type_ in split(types)), None)
 
     def grantees(self, kind: str, type_: str) -> list[str] | list[None]:
         """The types of the subjects that gain or lose something by this kind of change of an object of the type."""
-        if kind in ("add", "drop", "rename", "move"):
+        if kind in ("add", "drop", "rename", "move", "tag"):
             return [None]
         if kind == "owner":
             return self.types[type_].owned_by

@@ -13,17 +13,22 @@ from grantpath.engine.policy.compiler import Expander
 from grantpath.engine.policy.fact_plan import FactPlan
 from grantpath.engine.policy.facts import Fact
 from grantpath.engine.policy.index import ONE_LENGTH, ROLE, Lengths, PolicyIndex, PolicyProblem, label_of
-from grantpath.engine.policy.schema import BUILT_IN, BuiltinEntry, ConditionEntry, PolicyFile, WithEntry, find, read
+from grantpath.engine.policy.schema import (
+    BUILT_IN,
+    FACTS_FORMAT,
+    UPGRADE,
+    BuiltinEntry,
+    ConditionEntry,
+    PolicyFile,
+    WithEntry,
+    find,
+    read,
+)
 from grantpath.graph.errors import Invalid, InvalidInput, InvalidPolicy, InvalidReference, Unknown, UnknownName
 from grantpath.graph.language.near_names import nearest
 from grantpath.graph.language.reference import Reference, parse
 from grantpath.graph.messages import indefinite, short
 
-# The format of the facts beside a stored policy. A version that stores other kinds of facts raises it, and stores the
-# number with the policy under the key UPGRADE. So the digest changes, which each answer returns, and an older version,
-# which does not know the key, repeats its name in an error and gives no answer. A policy without the key has format 1.
-FACTS_FORMAT = 1
-UPGRADE = "upgrade grantpath"
 MANY_CHAINS = 10_000  # cached references: one call resolves a reference several times, and later calls do so again
 
 
@@ -88,7 +93,12 @@ class Policy:
     @cached_property
     def canonical(self) -> str:
         """The whole policy, with what it extends, as JSON in the format of this version of grantpath."""
-        return json.dumps(self.file.model_dump(by_alias=True, exclude={"extends"}), sort_keys=True)
+        fields = self.file.model_dump(by_alias=True, exclude={"extends"})
+        if self.file.tags:
+            fields[UPGRADE] = FACTS_FORMAT
+        else:  # the same text as before there were tags
+            del fields["tags"], fields["changes"]["tag"]
+        return json.dumps(fields, sort_keys=True)
 
     @property
     def source(self) -> str:
@@ -452,23 +462,7 @@ def warnings(name: str, beside: Path | None = None) -> list[str]:
 
 def from_source(source: str) -> Policy:
     """The inverse of `Policy.source`. Raises InvalidPolicy, also if the facts beside it have a newer format."""
-    _check_format(source)
     try:
         return Policy(PolicyFile.model_validate_json(source), source)
     except (ValueError, PolicyProblem) as error:
         raise InvalidPolicy(f"the policy stored with the root cannot be read: {error}") from None
-
-
-def _check_format(source: str) -> None:
-    """Raises InvalidPolicy if a newer version stored the source, beside facts that this one cannot read."""
-    if UPGRADE not in source:
-        return
-    try:
-        fields = json.loads(source)
-    except (ValueError, RecursionError):
-        return  # the caller's own reading says what is wrong
-    if isinstance(fields, dict) and UPGRADE in fields:
-        raise InvalidPolicy(
-            f"the facts have the format {short(str(fields[UPGRADE]))}, and this version of grantpath reads "
-            f"{FACTS_FORMAT}; {UPGRADE}"
-        )

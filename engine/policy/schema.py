@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from grantpath.engine.policy.extend import merge, split
 from grantpath.engine.policy.value_messages import explain
@@ -17,6 +17,11 @@ from grantpath.engine.policy.yaml_reader import Document, read_documents
 from grantpath.graph.errors import InvalidInput, InvalidPolicy, UnknownName
 from grantpath.graph.messages import short
 
+# The format of the facts beside a stored policy. A version that stores other kinds of facts raises it, and stores the
+# number with the policy under the key UPGRADE. So the digest changes, which each answer returns, and an older version,
+# which does not know the key, repeats its name in an error and gives no answer. A policy without the key has format 1.
+FACTS_FORMAT = 2  # 2: objects have tags
+UPGRADE = "upgrade grantpath"
 BUILT_IN = Path(__file__).parents[1] / "policies"
 MAX_NAME = 255  # longer input is never a typo, and slow to compare
 
@@ -104,6 +109,13 @@ class PrivilegeEntry(_Entry):
     membership: bool = Field(default=False, description="granting it on a group makes the grantee a member")
 
 
+class TagEntry(_Entry):
+    """A type of objects that other objects are tagged with."""
+
+    on: NameList = Field(description="the types of objects that can be tagged with it")
+    inherited: bool = Field(default=True, description="a tag of an object holds for everything inside the object, too")
+
+
 class WithEntry(_Entry):
     """A second object of an operation or a change."""
 
@@ -166,6 +178,7 @@ class Changes(_Entry):
     owner: dict[str, ConditionField] = {}
     rename: dict[str, ConditionField] = {}
     move: dict[str, ConditionField] = {}
+    tag: dict[str, ConditionField] = {}
     grant: dict[str, ConditionField] = {}
     revoke: dict[str, ConditionField] = {}
 
@@ -190,11 +203,28 @@ class PolicyFile(_Entry):
     builtin: dict[str, BuiltinEntry] = {}
     privileges: dict[str, PrivilegeEntry]
     ladders: list[NameList] = Field(default=[], description="privileges from low to high; each implies those before it")
+    tags: dict[str, TagEntry] = Field(
+        default={}, description="the types of tags; a privilege that is granted on a tag holds for what has the tag"
+    )
     in_effect: dict[str, str] = Field(default={}, description="by type: the condition for a privilege to be in effect")
     define: dict[str, str | dict[str, str]] = Field(default={}, description="named conditions, also by type")
     operations: dict[str, dict[str, ConditionField]] = Field(description="by type or types, by operation: a condition")
     aliases: dict[str, str] = Field(default={}, description="other names of operations")
     changes: Changes = Changes()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_format(cls, fields: Any) -> Any:
+        """The fields without the number of the format of their facts, which this version must be able to read."""
+        if not isinstance(fields, dict) or UPGRADE not in fields:
+            return fields
+        given = fields[UPGRADE]
+        if type(given) is not int or not 1 <= given <= FACTS_FORMAT:
+            raise InvalidPolicy(
+                f"the facts have the format {short(str(given))}, and this version of grantpath reads up to "
+                f"{FACTS_FORMAT}; {UPGRADE}"
+            )
+        return {key: value for key, value in fields.items() if key != UPGRADE}
 
 
 def json_schema() -> dict[str, Any]:
@@ -244,6 +274,8 @@ def read(path: Path) -> tuple[PolicyFile, Document]:
     document = _document(path, ())
     try:
         return PolicyFile.model_validate(document.data), document
+    except InvalidPolicy as error:
+        raise InvalidPolicy(f"{path}:{document.line((UPGRADE,))}: {error}") from None
     except ValidationError as error:
         # an unknown key is usually a misspelling of a missing one, so it comes first
         found = sorted(error.errors(), key=lambda each: each["type"] != "extra_forbidden")

@@ -10,13 +10,14 @@ from grantpath.graph.language.reference import Reference, renamed
 from grantpath.graph.language.statement import Statement, parse_statement
 from grantpath.graph.messages import indefinite
 
-Edge = Literal["ALLOW", "DENY", "OWNS", "MEMBER", "NONE"]
+Edge = Literal["ALLOW", "DENY", "OWNS", "MEMBER", "TAGGED", "NONE"]
 
 
 @dataclass(frozen=True, eq=False)
 class ResolvedStatement:
     """A statement with its names resolved, and the kind of relationship that it changes. `text` has canonical
-    references. `target` is the reference that `rename` or `move` gives to the object."""
+    references. `target` is the reference that `rename` or `move` gives to the object. The tag of `tag` and `untag` is a
+    second object, under the name of its type."""
 
     kind: str
     object: Reference
@@ -35,11 +36,18 @@ class ResolvedStatement:
         return self.subject.text if self.kind == "member" and self.subject and self.contains else None
 
     @property
+    def tag(self) -> Reference | None:
+        """The tag that the object gets or loses."""
+        return next(iter(self.second_objects.values())) if self.kind in ("tag", "untag") else None
+
+    @property
     def edge(self) -> Edge:
         if self.kind in ("member", "remove"):
             return "MEMBER"
         if self.kind == "owner":
             return "OWNS"
+        if self.tag:
+            return "TAGGED"
         return "ALLOW" if self.effect == "ALLOW" else "DENY" if self.effect == "DENY" else "NONE"
 
 
@@ -88,6 +96,10 @@ class Rules:
         object_ = self.policy.reference(statement.object, self.root)
         subject = self.policy.reference(statement.subject, self.root) if statement.subject else None
         second_objects = {key: self.policy.reference(ref, self.root) for key, ref in statement.with_.items()}
+        if statement.kind in ("tag", "untag"):
+            assert statement.to is not None, "a tag is named"
+            tag = self.policy.reference(statement.to, self.root)
+            second_objects = {tag.type: tag}
         text = statement.spelled(lambda ref: self.policy.reference(ref, self.root).text).text
         privilege = self.policy.names.canonical(statement.privilege) if statement.privilege else None
         kind, effect = statement.kind, statement.effect
@@ -135,7 +147,7 @@ class Rules:
 
     def _check(self, change: ResolvedStatement, as_fact: bool) -> None:
         self._hidden(change, as_fact)
-        if change.kind != "add" and change.second_objects:
+        if change.kind not in ("add", "tag", "untag") and change.second_objects:
             raise Invalid(f"{change.text!r}: only `add` takes second objects; omit `with`")
         match change.kind:
             case "add":
@@ -150,6 +162,8 @@ class Rules:
                 self._hand_over(change)
             case "rename" | "move":
                 self._rename(change)
+            case "tag" | "untag":
+                self._tag(change)
             case _:
                 self._grant(change)
 
@@ -235,6 +249,19 @@ class Rules:
         if self.policy.names.is_protected(change.object.type):
             raise Invalid(f"{change.object}: {indefinite(change.object.type)} is protected and cannot be {what}")
         self._not_builtin(change.object, what)
+
+    def _tag(self, change: ResolvedStatement) -> None:
+        tag, tags = change.tag, self.policy.file.tags
+        assert tag is not None
+        if tag.type not in tags:
+            what = f"tags are of type {' or '.join(tags)}" if tags else f"the policy {self.policy.name} has no tags"
+            raise Invalid(f"{tag} is not a tag: {what}")
+        on = tags[tag.type].on
+        if change.object.type not in on:
+            raise Invalid(
+                f"{change.object} cannot be tagged with {tag}: {indefinite(change.object.type)} is not one of "
+                f"{', '.join(on)}"
+            )
 
     def _grant(self, change: ResolvedStatement) -> None:
         assert change.subject is not None and change.privilege is not None

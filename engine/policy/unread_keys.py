@@ -161,8 +161,8 @@ def _change_keys(key: YamlPath, kind: str, entry: ConditionEntry) -> Found:
     for unread in ("new", "all_roles", "returns"):
         if unread in _written(entry):
             yield (*key, unread), f"only operations have `{unread}`; remove it from this rule"
-    if entry.with_ and kind != "add":
-        yield (*key, "with"), f"only `add` takes second objects; remove `with` from this rule of `{kind}`"
+    if entry.with_ and kind not in ("add", "tag"):
+        yield (*key, "with"), f"only `add` and `tag` take second objects; remove `with` from this rule of `{kind}`"
 
 
 def _impossible(names: PolicyIndex, kind: str, type_: str) -> Iterator[str]:

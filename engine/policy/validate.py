@@ -27,6 +27,7 @@ def check_names(names: PolicyIndex) -> None:
     _check_types(names)
     _check_members(names)
     _check_privileges(names)
+    _check_tags(names)
     _check_ladders(names)
     _check_operations(names)
     _check_changes(names)
@@ -153,6 +154,29 @@ def _check_alias(names: PolicyIndex, other: str, key: YamlPath) -> None:
         raise PolicyProblem(key, f"{other} is itself an alias; name the privilege that it stands for")
 
 
+def _check_tags(names: PolicyIndex) -> None:
+    for tag, entry in names.file.tags.items():
+        key = ("tags", tag)
+        for type_ in (tag, *entry.on):
+            names.need_type(type_, key)
+            if names.types[type_].kind != "object":
+                raise PolicyProblem(key, f"{type_} is a subject type; tags and what is tagged are objects")
+        if names.varies(tag):
+            raise PolicyProblem(key, f"references of {tag} have different numbers of segments; use another type")
+        if tag == names.root:
+            raise PolicyProblem(key, f"{tag} is the root type, of which there is only one object; use another type")
+        for other in entry.on:
+            if other in names.file.tags:
+                raise PolicyProblem(
+                    (*key, "on"), f"{indefinite(other)} is itself a tag, and tags are not tagged; remove {other}"
+                )
+        for name, privilege in names.privileges.items():
+            if privilege.membership and tag in privilege.on:
+                raise PolicyProblem(
+                    ("privileges", name, "on"), f"{name} is a membership, and tags have no members; remove {tag}"
+                )
+
+
 def _check_ladders(names: PolicyIndex) -> None:
     for at, ladder in enumerate(names.file.ladders):
         for name in ladder:
@@ -233,8 +257,32 @@ def _check_change(names: PolicyIndex, kind: str, type_: str, key: YamlPath) -> N
         raise PolicyProblem(key, f"{type_} has no members; add it to `members`, or remove the rule")
     if kind == "owner" and not names.types[type_].owned_by:
         raise PolicyProblem(key, f"{type_} has no owner; add `owned_by` to the type, or remove the rule")
+    if kind == "tag":
+        _check_tagging(names, type_, key)
     if kind in ("grant", "revoke") and type_ not in names.granted_types:
         raise PolicyProblem(key, f"{type_} has no grants; add it to a privilege's `on`, or remove the rule")
+
+
+def _check_tagging(names: PolicyIndex, type_: str, key: YamlPath) -> None:
+    """Each type of tags that an object of the type can have is a second object of the rule, and no other type is."""
+    rule = names.change("tag", type_)
+    tags = {tag for tag, entry in names.file.tags.items() if type_ in entry.on}
+    given = {with_: second.type for with_, second in rule.with_.items()} if rule else {}
+    if not tags:
+        raise PolicyProblem(key, f"{indefinite(type_)} cannot be tagged; add {type_} to `tags`, or remove the rule")
+    for with_, tag in given.items():
+        if with_ != tag or tag not in tags:
+            raise PolicyProblem(
+                (*key, "with", with_),
+                f"{indefinite(type_)} is tagged with {' or '.join(sorted(tags))}; write `with: {{TYPE: TYPE}}` with "
+                "these types",
+            )
+    for with_, second in rule.with_.items() if rule else ():
+        if not second.optional and len(given) > 1:
+            raise PolicyProblem(
+                (*key, "with", with_),
+                "a statement has one tag, so that no one of several can be required; add `optional: true`",
+            )
 
 
 def _check_creating(names: PolicyIndex) -> None:

@@ -14,7 +14,9 @@ from grantpath.graph.frozen import Frozen, unchecked
 from grantpath.graph.language.reference import canonical_name
 from grantpath.graph.messages import short
 
-Kind = Literal["add", "drop", "member", "remove", "owner", "hand over", "rename", "move", "grant", "revoke"]
+Kind = Literal[
+    "add", "drop", "member", "remove", "owner", "hand over", "rename", "move", "tag", "untag", "grant", "revoke"
+]
 Effect = Literal["ALLOW", "DENY"]
 
 _QUOTED = r"`(?:[^`]|``)*+`"  # possessive, so that a doubled backtick never closes the segment
@@ -28,8 +30,8 @@ MAX_SHOWN = 80  # of a line in a message
 
 class Statement(Frozen):
     """A fact or a change. It is about the entity `object`; `subject` is who gains or loses something, or None. In
-    `hand over A to B` the object is A, which loses what it owns. `to` is the new name in `rename`, with its quotes, or
-    the new parent in `move`."""
+    `hand over A to B` the object is A, which loses what it owns. `to` is the new name in `rename`, with its quotes,
+    the new parent in `move`, and the tag in `tag` and `untag`."""
 
     kind: Kind
     object: str
@@ -55,6 +57,8 @@ class Statement(Frozen):
             "hand over": f"hand over {object_} to {subject}",
             "rename": f"rename {object_} to {to}",
             "move": f"move {object_} to {to}",
+            "tag": f"tag {object_} with {to}",
+            "untag": f"untag {object_} from {to}",
             "grant": f"{effect} {self.privilege} on {object_} to {subject}",
             "revoke": f"revoke {effect} {self.privilege} on {object_} from {subject}",
         }[self.kind]
@@ -118,13 +122,16 @@ def parse_statement(text: str) -> Statement:
             return Statement(kind="hand over", object=former, subject=subject, with_=with_, text=text)
         case ["rename" | "move" as kind, ref, "to", to]:
             return Statement(kind=kind, object=ref, to=to, with_=with_, text=text)
+        case ["tag", ref, "with", to] | ["untag", ref, "from", to]:
+            return Statement(kind="tag" if words[0] == "tag" else "untag", object=ref, to=to, with_=with_, text=text)
         case ["allow" | "deny" as effect, privilege, "on", ref, "to", subject]:
             return _grant("grant", effect, privilege, ref, subject, with_, text)
         case ["revoke", "allow" | "deny" as effect, privilege, "on", ref, "from", subject]:
             return _grant("revoke", effect, privilege, ref, subject, with_, text)
     raise InvalidInput(
         f"{_shown(text)} is not a statement: write add REF, drop REF, member S of S, remove S from S, owner S of REF, "
-        "hand over S to S, rename REF to NAME, move REF to REF, allow P on REF to S, deny P on REF to S, "
+        "hand over S to S, rename REF to NAME, move REF to REF, tag REF with REF, untag REF from REF, "
+        "allow P on REF to S, deny P on REF to S, "
         "revoke allow P on REF from S, revoke deny P on REF from S"
     )
 
@@ -234,7 +241,7 @@ def _actor_words(words: list[str]) -> tuple[str, str | None, list[str]]:
 
 def _split(text: str) -> tuple[list[str], dict[str, str]]:
     words = _tokens(text)
-    if "with" not in words:
+    if "with" not in words or words[0] == "tag":  # `tag REF with REF` has no second objects
         return words, {}
     at = words.index("with")
     pairs = " ".join(words[at + 1 :])
