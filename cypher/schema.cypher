@@ -28,7 +28,7 @@ CREATE (labels:Entity:Subject:Securable:Role:Revision:Writer:Change:Delta:Refusa
     parts: 0, part: 0, facts: 0, facts_hash: 0, added: 0, removed: 0, touched: 0, bulk: 0, policy_before: 0,
     policy_after: 0, seal: 0, varies: 0, fact: 0, effect: 0, below: 0, place: 0, with: 0}),
   (labels)-[:CHILD_OF]->(keys), (labels)-[:MEMBER_OF]->(keys), (labels)-[:HAS_ROLE]->(keys),
-  (labels)-[:OWNS]->(keys), (labels)-[:ALLOW]->(keys), (labels)-[:DENY]->(keys),
+  (labels)-[:OWNS]->(keys), (labels)-[:TAGGED]->(keys), (labels)-[:ALLOW]->(keys), (labels)-[:DENY]->(keys),
   (labels)-[:IN]->(keys), (labels)-[:ON]->(keys), (labels)-[:ANY]->(keys), (labels)-[:EACH]->(keys),
   (labels)-[:SOME]->(keys), (labels)-[:HAS]->(keys), (labels)-[:UNLESS]->(keys)
 DETACH DELETE labels, keys;

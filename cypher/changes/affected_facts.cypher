@@ -2,7 +2,7 @@
 // $root    STRING       'metalake:ml'
 // $scopes  LIST OF MAP  at (a number), kind ('entity': one entity and its edges; 'inside': also its subtree; 'edge': the
 //                       edges from one entity to another), object and subject (references, or null)
-// Returns one row per fact: at INTEGER, fact STRING ('ENTITY', 'MEMBER', 'OWNS', 'ALLOW' or 'DENY'), privilege STRING (or null),
+// Returns one row per fact: at INTEGER, fact STRING ('ENTITY', 'MEMBER', 'OWNS', 'TAGGED', 'ALLOW' or 'DENY'), privilege STRING (or null),
 // subject STRING (null for an entity), object STRING
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', scopes: [{at: 0, kind: 'inside', object: 'catalog:hr', subject: null}]}
@@ -21,18 +21,18 @@ CALL (scope) {
     WITH inner WHERE coalesce(inner.exists, true)
     RETURN 'ENTITY' AS fact, null AS privilege, null AS subject, inner.ref AS object
   UNION
-    MATCH (inner)-[edge:MEMBER_OF|HAS_ROLE|OWNS|ALLOW|DENY]->(end)
+    MATCH (inner)-[edge:MEMBER_OF|HAS_ROLE|OWNS|TAGGED|ALLOW|DENY]->(end)
     RETURN CASE WHEN edge:MEMBER_OF OR edge:HAS_ROLE THEN 'MEMBER' ELSE type(edge) END AS fact, edge.privilege AS privilege,
       inner.ref AS subject, end.ref AS object
   UNION
-    MATCH (start)-[edge:MEMBER_OF|HAS_ROLE|OWNS|ALLOW|DENY]->(inner)
+    MATCH (start)-[edge:MEMBER_OF|HAS_ROLE|OWNS|TAGGED|ALLOW|DENY]->(inner)
     RETURN CASE WHEN edge:MEMBER_OF OR edge:HAS_ROLE THEN 'MEMBER' ELSE type(edge) END AS fact, edge.privilege AS privilege,
       start.ref AS subject, inner.ref AS object
   }
   RETURN fact, privilege, subject, object
 UNION
   WITH scope WHERE scope.kind = 'edge'
-  MATCH (start:Entity {root: $root, ref: scope.subject})-[edge:MEMBER_OF|HAS_ROLE|OWNS|ALLOW|DENY]->(end:Entity {root: $root, ref: scope.object})
+  MATCH (start:Entity {root: $root, ref: scope.subject})-[edge:MEMBER_OF|HAS_ROLE|OWNS|TAGGED|ALLOW|DENY]->(end:Entity {root: $root, ref: scope.object})
   RETURN CASE WHEN edge:MEMBER_OF OR edge:HAS_ROLE THEN 'MEMBER' ELSE type(edge) END AS fact, edge.privilege AS privilege,
     start.ref AS subject, end.ref AS object
 }

@@ -5,7 +5,7 @@
 // $to    STRING   'schema:hr.open', its new reference
 // $most  INTEGER  100000, the maximum number of facts; one more is returned if there are more
 // $long  INTEGER  400, the number of characters from which references are returned
-// Returns one row: facts LIST (for each fact: 'ENTITY', 'MEMBER', 'OWNS', 'ALLOW' or 'DENY', and its privilege, subject and object, or
+// Returns one row: facts LIST (for each fact: 'ENTITY', 'MEMBER', 'OWNS', 'TAGGED', 'ALLOW' or 'DENY', and its privilege, subject and object, or
 // null; at most $most + 1), lengths LIST (the types of the entities, each with a number of entities above one), long LIST OF STRING (the
 // references that have at least $long characters), taken BOOLEAN (something with the new reference, or below it, has an edge, perhaps
 // a name that was never created)
@@ -19,11 +19,11 @@ CALL (all) {
     WITH inner WHERE coalesce(inner.exists, true)
     RETURN 'ENTITY' AS fact, null AS privilege, null AS subject, inner.ref AS object
   UNION
-    MATCH (inner)-[edge:MEMBER_OF|HAS_ROLE|OWNS|ALLOW|DENY]->(end)
+    MATCH (inner)-[edge:MEMBER_OF|HAS_ROLE|OWNS|TAGGED|ALLOW|DENY]->(end)
     RETURN CASE WHEN edge:MEMBER_OF OR edge:HAS_ROLE THEN 'MEMBER' ELSE type(edge) END AS fact, edge.privilege AS privilege,
       inner.ref AS subject, end.ref AS object
   UNION
-    MATCH (start)-[edge:MEMBER_OF|HAS_ROLE|OWNS|ALLOW|DENY]->(inner)
+    MATCH (start)-[edge:MEMBER_OF|HAS_ROLE|OWNS|TAGGED|ALLOW|DENY]->(inner)
     RETURN CASE WHEN edge:MEMBER_OF OR edge:HAS_ROLE THEN 'MEMBER' ELSE type(edge) END AS fact, edge.privilege AS privilege,
       start.ref AS subject, inner.ref AS object
   }

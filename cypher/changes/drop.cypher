@@ -5,7 +5,7 @@
 // $all   BOOLEAN         true to remove the root with all users and groups
 // $kept  LIST OF STRING  ['role:service_admin'], the groups and roles whose members only the operator sets
 // $most  INTEGER         200000, the maximum number of removed facts; one more is returned if there are more
-// Returns one row: removed LIST (for each removed fact: the one of $refs that caused it, 'ENTITY', 'MEMBER', 'OWNS', 'ALLOW' or
+// Returns one row: removed LIST (for each removed fact: the one of $refs that caused it, 'ENTITY', 'MEMBER', 'OWNS', 'TAGGED', 'ALLOW' or
 // 'DENY', and its privilege, subject and object, or null; at most $most + 1 facts)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', refs: ['table:hr.public.staff'], all: false, kept: ['role:service_admin'], most: 200000}
@@ -27,12 +27,12 @@ CALL (gone, reached) {
     WITH inner WHERE coalesce(inner.exists, true)
     RETURN 'ENTITY' AS fact, null AS privilege, null AS subject, inner.ref AS object
   UNION
-    MATCH (inner)-[edge:MEMBER_OF|HAS_ROLE|OWNS|ALLOW|DENY]->(end) WHERE $all OR end IN gone OR NOT end.ref IN $kept
+    MATCH (inner)-[edge:MEMBER_OF|HAS_ROLE|OWNS|TAGGED|ALLOW|DENY]->(end) WHERE $all OR end IN gone OR NOT end.ref IN $kept
       OR NOT (edge:MEMBER_OF OR edge:HAS_ROLE)
     RETURN CASE WHEN edge:MEMBER_OF OR edge:HAS_ROLE THEN 'MEMBER' ELSE type(edge) END AS fact, edge.privilege AS privilege,
       inner.ref AS subject, end.ref AS object
   UNION
-    MATCH (start)-[edge:MEMBER_OF|HAS_ROLE|OWNS|ALLOW|DENY]->(inner)
+    MATCH (start)-[edge:MEMBER_OF|HAS_ROLE|OWNS|TAGGED|ALLOW|DENY]->(inner)
     RETURN CASE WHEN edge:MEMBER_OF OR edge:HAS_ROLE THEN 'MEMBER' ELSE type(edge) END AS fact, edge.privilege AS privilege,
       start.ref AS subject, inner.ref AS object
   }

@@ -4,8 +4,8 @@
 // $refs     LIST OF STRING  ['table:hr.public.staff', 'role:analyst'], all entities that the changes name
 // $top      STRING          'metalake:ml', the reference of the root object
 // $joining  LIST OF STRING  ['group:readers'], subjects that become members and can have members themselves
-// $changes  LIST OF MAP     index (in this list), object, subject (which gains or loses something; null for
-//                           add and drop), edge ('ALLOW', 'DENY', 'OWNS', 'MEMBER' of a group or a role, 'NONE'),
+// $changes  LIST OF MAP     index (in this list), object, subject (which gains or loses something, or the tag; null for
+//                           add and drop), edge ('ALLOW', 'DENY', 'OWNS', 'MEMBER' of a group or a role, 'TAGGED', 'NONE'),
 //                           privilege (or null)
 // Returns one row: existing LIST OF STRING, states LIST OF MAP (the state for each change: index, of the change; edge, whether it
 // exists; owner, of the object; owning, something that the object owns; above, those of $joining that the object is, or is a member of,
@@ -41,6 +41,7 @@ CALL () {
     edge: CASE change.edge
       WHEN 'MEMBER' THEN EXISTS { (subject)-[:MEMBER_OF|HAS_ROLE]->(object) }
       WHEN 'ALLOW' THEN EXISTS { (subject)-[:ALLOW {privilege: change.privilege}]->(object) }
+      WHEN 'TAGGED' THEN EXISTS { (object)-[:TAGGED]->(subject) }
       WHEN 'DENY' THEN EXISTS { (subject)-[:DENY {privilege: change.privilege}]->(object) }
       ELSE false END,
     owner: CASE change.edge WHEN 'OWNS' THEN head(COLLECT { MATCH (owner:Subject)-[:OWNS]->(object) RETURN owner.ref }) END,

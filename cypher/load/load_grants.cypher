@@ -1,4 +1,4 @@
-// load_grants.cypher: writes grants, with ALLOW or DENY, and ownerships. For bulk import.
+// load_grants.cypher: writes grants, with ALLOW or DENY, ownerships and tags. For bulk import.
 // $root        STRING          'metalake:ml'
 // $load        STRING          '5f0c', the load in progress; otherwise nothing is written
 // $lane        INTEGER         0, the lane in which the batch is written
@@ -8,9 +8,10 @@
 //   database, and the place of the privilege in the list
 // $deny        MAP             {starts: [1], ends: [2], privileges: [1]}, the same for DENY
 // $owns        MAP             {starts: [1], ends: [2]}, the ids of owners and objects
+// $tags        MAP             {starts: [2], ends: [3]}, the ids of objects and their tags
 // Returns one row, or none if the load is not in progress: written INTEGER
 // In Neo4j Browser run this line first, then the whole file:
-// :params {root: 'metalake:ml', load: '5f0c', lane: 0, number: 1, privileges: ['SELECT_TABLE', 'MODIFY_TABLE'], allow: {starts: [1], ends: [2], privileges: [0]}, deny: {starts: [1], ends: [2], privileges: [1]}, owns: {starts: [1], ends: [2]}}
+// :params {root: 'metalake:ml', load: '5f0c', lane: 0, number: 1, privileges: ['SELECT_TABLE', 'MODIFY_TABLE'], allow: {starts: [1], ends: [2], privileges: [0]}, deny: {starts: [1], ends: [2], privileges: [1]}, owns: {starts: [1], ends: [2]}, tags: {starts: [], ends: []}}
 MATCH (lane:LoadLane {root: $root, number: $lane})
 SET lane.locked = true // no other caller can take the load over now, because that locks all lanes
 WITH lane
@@ -37,5 +38,12 @@ CALL (node) {
   CREATE (owner)-[edge:OWNS]->(object)
   RETURN collect(toInteger(substring(elementId(edge), 39))) AS owned
 }
-CREATE (:LoadedBatch {root: $root, number: $number, edges: allowed + denied + owned})
-RETURN size(allowed) + size(denied) + size(owned) AS written
+CALL (node) {
+  UNWIND range(0, size($tags.starts) - 1) AS at
+  MATCH (object:Securable) WHERE elementId(object) = node + $tags.starts[at]
+  MATCH (tag:Securable) WHERE elementId(tag) = node + $tags.ends[at]
+  CREATE (object)-[edge:TAGGED]->(tag)
+  RETURN collect(toInteger(substring(elementId(edge), 39))) AS tagged
+}
+CREATE (:LoadedBatch {root: $root, number: $number, edges: allowed + denied + owned + tagged})
+RETURN size(allowed) + size(denied) + size(owned) + size(tagged) AS written

@@ -12,7 +12,7 @@ CALL () {
                   builtin: coalesce(entity.builtin, false)}) AS entities
 }
 CALL () {
-  MATCH (source:Entity {root: $root})-[edge:MEMBER_OF|HAS_ROLE|ALLOW|DENY|OWNS]->(target)
+  MATCH (source:Entity {root: $root})-[edge:MEMBER_OF|HAS_ROLE|ALLOW|DENY|OWNS|TAGGED]->(target)
   RETURN collect({kind: type(edge), source: source.ref, target: target.ref, privilege: edge.privilege}) AS edges
 }
 MATCH (after:Revision {root: $root})

@@ -180,6 +180,8 @@ class AsyncAuthorizer:
     hand_over = _waiting(Authorizer.hand_over)
     rename = _waiting(Authorizer.rename)
     move = _waiting(Authorizer.move)
+    tag = _waiting(Authorizer.tag)
+    untag = _waiting(Authorizer.untag)
     plan = _waiting(Authorizer.plan)
     effects_of = _waiting(Authorizer.effects_of)
     given = _waiting(Authorizer.given)

@@ -812,6 +812,14 @@ class Authorizer(OpenTenant):
         on. The actor also needs the right to add it there."""
         return self.change(verbs.move(ref, to), **options)
 
+    def tag(self, ref: str, *, with_: str, **options: Unpack[ChangeOptions]) -> Change:
+        """Tags an object: what is granted or denied on the tag then holds for the object, if the policy says so."""
+        return self.change(verbs.tag(ref, with_), **options)
+
+    def untag(self, ref: str, *, from_: str, **options: Unpack[ChangeOptions]) -> Change:
+        """Removes a tag from an object, as `change`."""
+        return self.change(verbs.untag(ref, from_), **options)
+
     @following
     def given(self, statements: Iterable[str]) -> Problems:
         """Writes facts in order, in one transaction, without authorization. Users and groups are added when mentioned.

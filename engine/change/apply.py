@@ -22,7 +22,7 @@ from grantpath.graph.language.reference import Reference, type_of
 
 AT_ONCE = 500  # rows in one query
 # In this order: removals first, and entities before the edges that need them.
-WRITES = ("revoke", "leave", "drop", "add", "join", "own", "grant")
+WRITES = ("revoke", "leave", "untag", "drop", "add", "join", "own", "tag", "grant")
 
 
 @dataclass
@@ -194,6 +194,9 @@ class BatchApplier:
                 facts.remove(step, ("MEMBER", "", subject, object_))
             case "owner":
                 self._own(step, subject, rows)
+            case "tag" | "untag" as kind:
+                rows.rows[kind].append({"object": object_, "tag": str(change.tag)})
+                (facts.add if kind == "tag" else facts.remove)(step, ("TAGGED", "", object_, str(change.tag)))
             case kind:
                 if kind == "grant" and object_ not in preconditions.existing:
                     rows.rows["add"] += self._name(change.object)
@@ -254,7 +257,7 @@ class BatchApplier:
                         self._drop([row["ref"] for row in rows], written)
                     case "revoke":
                         self._later(query, rows=rows, kept=self._policy.hidden)
-                    case "leave" | "join" | "grant":
+                    case "leave" | "join" | "tag" | "untag" | "grant":
                         self._later(query, rows=rows)
                     case _:
                         written.facts.written(query, self.ask(query, rows=rows))

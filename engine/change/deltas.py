@@ -16,8 +16,10 @@ from grantpath.graph.language.reference import length_of, type_of
 from grantpath.graph.language.statement import parse_statement
 
 Scope = dict[str, Any]
-StoredFact = tuple[str, str, str, str]  # kind, privilege, subject, object; "" if the kind has no such part
-ORDER = ("ENTITY", "MEMBER", "OWNS", "ALLOW", "DENY")
+# kind, privilege, subject, object; "" if the kind has no such part. The subject of TAGGED is what has the tag, and the
+# object is the tag, as the relationship is in the graph.
+StoredFact = tuple[str, str, str, str]
+ORDER = ("ENTITY", "MEMBER", "OWNS", "TAGGED", "ALLOW", "DENY")
 BULK = 200_000  # a delta with more facts is not stored, and readers must read the graph again
 
 
@@ -103,6 +105,8 @@ def statement(fact: StoredFact) -> str:
             return f"member {subject} of {object_}"
         case "OWNS":
             return f"owner {subject} of {object_}"
+        case "TAGGED":
+            return f"tag {subject} with {object_}"
     return f"{kind.lower()} {privilege} on {object_} to {subject}"
 
 

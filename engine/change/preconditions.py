@@ -45,7 +45,7 @@ class Preconditions:
             changes=numbered(
                 {
                     "object": change.object.text,
-                    "subject": change.subject.text if change.subject else None,
+                    "subject": str(change.subject or change.tag) if change.subject or change.tag else None,
                     "edge": change.edge,
                     "privilege": change.privilege,
                 }
@@ -72,6 +72,8 @@ class Preconditions:
             self._require(self.policy.parent(change.object, self.root))
         elif change.kind not in ("grant", "revoke") or not self.policy.grants_on_missing:
             self._require(change.object)
+        if change.tag:
+            self._require(change.tag)
         if change.target and change.target != change.object:
             if change.target.text in self.existing:
                 raise Conflict(f"{change.text!r}: {change.target} exists already; choose another name")
@@ -112,9 +114,9 @@ class Preconditions:
         """Whether the result of the change is already in the graph."""
         state = self.about[change]
         match change.kind:
-            case "member" | "grant":
+            case "member" | "tag" | "grant":
                 return bool(state["edge"])
-            case "remove" | "revoke":
+            case "remove" | "untag" | "revoke":
                 return not state["edge"]
             case "owner":
                 return change.subject is not None and state["owner"] == change.subject.text

@@ -13,6 +13,7 @@ Reads and writes are sets of keys:
     actor         the actor's effective principals
     leaving       a group or role loses a member or is dropped, so that a later membership no longer closes a cycle
     owning        the owners of all objects
+    tags          which tags objects have, and the grants on tags to the actor's effective principals
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,6 +27,7 @@ ResourceKey = str
 ACTOR: ResourceKey = "actor"
 LEAVING: ResourceKey = "leaving"
 OWNING: ResourceKey = "owning"
+TAGS: ResourceKey = "tags"
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ class ReadWriteSets:
             reads |= self._chain(ref).at
         reads.update(f"below {ref}" for ref in below.values())
         if self._actor:
-            reads |= {ACTOR, f"at {self._actor}"}
+            reads |= {ACTOR, TAGS, f"at {self._actor}"}
         if change.subject:
             reads |= self._chain(change.subject).at
             writes.add(f"below {change.subject}")
@@ -105,10 +107,13 @@ class ReadWriteSets:
                 writes |= {at, OWNING}
             case "member" | "remove":
                 self._membership(change, reads, writes)
+            case "tag" | "untag":
+                self._edge(change, reads, writes)
+                writes |= {TAGS, f"below {change.tag}"}
             case _:
                 self._edge(change, reads, writes)
                 if change.subject and change.subject.text in self._held:
-                    writes.add(at)
+                    writes |= {at, TAGS} if change.object.type in self._policy.file.tags else {at}
 
     def _membership(self, change: ResolvedStatement, reads: set[ResourceKey], writes: set[ResourceKey]) -> None:
         self._edge(change, reads, writes)
@@ -122,7 +127,7 @@ class ReadWriteSets:
     @staticmethod
     def _edge(change: ResolvedStatement, reads: set[ResourceKey], writes: set[ResourceKey]) -> None:
         edge = f"edge {change.edge if change.effect is None else change.effect} {change.privilege} "
-        edge += f"{change.subject} {change.object}"
+        edge += f"{change.subject or change.tag} {change.object}"
         reads.add(edge)
         writes.add(edge)
 
@@ -132,6 +137,8 @@ class ReadWriteSets:
         groups = [type_ for type_ in types if type_ in self._policy.names.subject_types]
         if groups:
             yield LEAVING
+        if any(type_ in self._policy.file.tags for type_ in types):
+            yield TAGS
         if change.object.text in self._held or (groups and change.object.type not in groups):
             yield ACTOR
 

@@ -79,6 +79,16 @@ def move(ref: str, to: str) -> str:
     return statement("move", ref, "to", to)
 
 
+def tag(ref: str, tag: str) -> str:
+    """The statement that tags an object."""
+    return statement("tag", ref, "with", tag)
+
+
+def untag(ref: str, tag: str) -> str:
+    """The statement that removes a tag from an object."""
+    return statement("untag", ref, "from", tag)
+
+
 # ---- batches --------------------------------------------------------------------------------------------------------
 class StatementBatch:
     """Statements that are collected in a `with` block. At its end they are made in one transaction, in order; if the
@@ -146,6 +156,14 @@ class StatementBatch:
     def move(self, ref: str, *, to: str) -> None:
         """Moves an object, with all that is below it, into another parent."""
         self.change(move(ref, to))
+
+    def tag(self, ref: str, *, with_: str) -> None:
+        """Tags an object."""
+        self.change(tag(ref, with_))
+
+    def untag(self, ref: str, *, from_: str) -> None:
+        """Removes a tag from an object."""
+        self.change(untag(ref, from_))
 
 
 class Batch(StatementBatch):

@@ -19,7 +19,7 @@ class Entity:
 
 @dataclass(frozen=True)
 class Edge:
-    """A relationship: MEMBER_OF, HAS_ROLE, OWNS, or ALLOW and DENY with their privilege."""
+    """A relationship: MEMBER_OF, HAS_ROLE, OWNS, TAGGED, or ALLOW and DENY with their privilege."""
 
     kind: str
     source: str

@@ -200,9 +200,9 @@ def from_json(value: Any) -> Any:
     return value
 
 
-def writers(directory: Path, format_: Format) -> dict[str, Writer]:
-    """A writer for each table."""
-    return {name: Writer(directory / f"{name}.{format_}", columns, format_) for name, columns in TABLES.items()}
+def writers(directory: Path, format_: Format, names: Iterable[str]) -> dict[str, Writer]:
+    """A writer for each of these tables."""
+    return {name: Writer(directory / f"{name}.{format_}", TABLES[name], format_) for name in names}
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from grantpath.graph.errors import InvalidInput
 from grantpath.graph.files.private_files import create_private
 
 META = "meta.json"
-FORMAT = "grantpath dump 1"
+FORMAT, WITH_TAGS = "grantpath dump 1", "grantpath dump 2"  # the second one has the table `tags`
 NOTES = ("history", "deltas", "refusals", "requests")  # each is a file of JSON lines
 OPTIONAL = ("deltas",)  # older dumps lack them
 MAX_LINE_BYTES = 100_000_000
@@ -65,10 +65,11 @@ def read_meta(directory: Path) -> DumpMeta | None:
     fields = _fields(directory)
     if fields is None:
         return None
-    if fields["format"] != FORMAT:
+    if fields["format"] not in (FORMAT, WITH_TAGS):
         raise InvalidInput(
             f"{directory / META}: the format is {str(fields['format'])[:80]!r}, but this version of grantpath reads "
-            f"{FORMAT!r}; restore it with the version that wrote it, and {_AGAIN} with this one; {_TABLES_ALONE}"
+            f"{FORMAT!r} and {WITH_TAGS!r}; restore it with the version that wrote it, and {_AGAIN} with this one; "
+            f"{_TABLES_ALONE}"
         )
     try:
         meta = DumpMeta.model_validate(fields)

@@ -15,6 +15,7 @@ from grantpath.engine.transfer.dump_meta import (
     FORMAT,
     META,
     NOTES,
+    WITH_TAGS,
     DumpMeta,
     KeptPolicy,
     entries,
@@ -67,7 +68,9 @@ def _dump(
     ask = streaming(authorizer.store, authorizer.tenant)
     with filling(directory) as opened:
         revision = int(guarded("revision")["revision"])
-        tables = writers(directory, format_)
+        # without tags, a dump is one that earlier versions read
+        names = [name for name in TABLES if name != "tags" or authorizer.policy.file.tags]
+        tables = writers(directory, format_, names)
         notes = {name: Notes(directory / f"{name}.jsonl") for name in NOTES}
         every: list[Writer | Notes] = [*tables.values(), *notes.values()]
         for each in every:
@@ -79,7 +82,7 @@ def _dump(
         rows = {name: each.contents.rows for name, each in tables.items()}
         kept = {name: each.contents.rows for name, each in notes.items()}
         meta = DumpMeta(
-            format=FORMAT,
+            format=WITH_TAGS if authorizer.policy.file.tags else FORMAT,
             root=authorizer.root.text,
             policy=KeptPolicy(name=head["policy"], digest=head["digest"], source=head["source"]),
             revision=revision,
@@ -168,6 +171,7 @@ def _edges(
     ref = row["ref"]
     yield from (("members", (ref, of)) for of in sorted(row["containers"]) if not comes_with_policy(of))
     yield from (("owners", (object_, ref)) for object_ in sorted(row["owned"]) if not is_preset("", object_))
+    yield from (("tags", (ref, tag)) for tag in sorted(row["tags"]))
     for effect, privilege, object_ in sorted(row["grants"]):
         if not is_preset(privilege, object_):
             yield "grants", (effect.lower(), privilege, object_, ref)

@@ -96,7 +96,7 @@ class FactWriter:
         for at in range(0, len(edges.label), BATCH):
             part = edges.only(slice(at, at + BATCH))
             word = words[part.label]
-            allow, deny, owns = (part.only(word == each) for each in ("ALLOW", "DENY", "OWNS"))
+            allow, deny, owns, tags = (part.only(word == each) for each in ("ALLOW", "DENY", "OWNS", "TAGGED"))
             writer.put(
                 "load_grants",
                 len(word),
@@ -104,6 +104,7 @@ class FactWriter:
                 allow={**self._pairs(allow), "privileges": allow.label.tolist()},
                 deny={**self._pairs(deny), "privileges": deny.label.tolist()},
                 owns=self._pairs(owns),
+                tags=self._pairs(tags),
             )
 
     def _pairs(self, edges: Edges) -> dict[str, list[int]]:

@@ -72,7 +72,7 @@ class DeltaBuilder:
         return self._created
 
     def _old_edges(self, starts: Ints) -> Ints:
-        """The existing edges of subjects to entities that have a number: start, end, label, the edge's id."""
+        """The existing edges to entities that have a number: start, end, label, the edge's id."""
         nodes = self.node[distinct(starts)]
         nodes = nodes[nodes != ABSENT]
         number = {node: at for at, node in enumerate(self.node.tolist()) if node != ABSENT}
@@ -93,12 +93,12 @@ class DeltaBuilder:
         """Collects the rows with unknown entities, second owners, or cycles of memberships."""
         for listed in self._rows.listed:
             self._check_parents(listed, problems)
-        members, owners, grants = self._rows.links
-        for links in (members, owners, grants):
+        rows = self._rows
+        for links in rows.links:
             self._check_existing(links, links.start, problems, self._on_a_list(links))
-            if links is not grants or not self._policy.grants_on_missing:
+            if links is not rows.grants or not self._policy.grants_on_missing:
                 self._check_existing(links, links.end, problems)
-        self._check_owners(owners, problems)
+        self._check_owners(rows.owners, problems)
         self._check_cycles(problems)
 
     def _check_parents(self, listed: Listed, problems: Problems) -> None:
@@ -276,7 +276,7 @@ class DeltaBuilder:
     def _wanted_names(self) -> Marks:
         """Marks missing objects of grants, the missing names above them, and missing members of hidden subjects."""
         wanted = np.zeros(len(self.names), dtype=np.bool_)
-        members, _, grants = self._rows.links
+        members, grants = self._rows.members, self._rows.grants
         named = np.concatenate([grants.end, members.start[self._on_a_list(members)]])
         for number in np.unique(named[~self._existing[named]]).tolist():
             while number != ABSENT and not self._existing[number] and not wanted[number]:

@@ -52,7 +52,7 @@ class ImportDelta:
 
 def table_of(label: str) -> str:
     """The table of the edges that have a label of ResolvedRows; empty for the rows of entities."""
-    return {"MEMBER": "members", "OWNS": "owners", "LISTED": ""}.get(label, "grants")
+    return {"MEMBER": "members", "OWNS": "owners", "TAGGED": "tags", "LISTED": ""}.get(label, "grants")
 
 
 class PlanListing:
@@ -70,7 +70,7 @@ class PlanListing:
         self._at: dict[str, Ints] = {
             "subjects": entities[~objects],
             "objects": entities[objects],
-            **{name: np.flatnonzero(table == name) for name in ("members", "owners", "grants")},
+            **{name: np.flatnonzero(table == name) for name in ("members", "owners", "tags", "grants")},
         }
 
     @property
@@ -100,7 +100,7 @@ class PlanListing:
         if table in ("subjects", "objects"):
             return [texts[at]]
         start, end = texts[self._edges.start[at]], texts[self._edges.end[at]]
-        if table == "members":
+        if table in ("members", "tags"):
             return [start, end]
         if table == "owners":
             return [end, start]

@@ -140,5 +140,8 @@ class ReplacingDeltaBuilder(DeltaBuilder):
         mine = self._created & ~self._fixed
         held = self._listing(np.flatnonzero(mine), edges)
         removed = self._listing(np.flatnonzero(mine & ~self._existing), edges.only(lost))
-        missing = [name for name in self._replaced if self._rows.tables[name].source is None]
-        return Plan(super().plan(delta).added, removed, held.counts, missing)
+        counts = held.counts
+        # a folder of a root without tags needs no table of them
+        expected = [name for name in self._replaced if name != "tags" or counts.get(name)]
+        missing = [name for name in expected if self._rows.tables[name].source is None]
+        return Plan(super().plan(delta).added, removed, counts, missing)

@@ -66,14 +66,20 @@ class ResolvedRows:
         self._problems = problems
         self.tables = tables
         self._numbers: dict[tuple[str, str], Ints] = {}
-        # The labels of edges: MEMBER, OWNS, ALLOW P, DENY P; and LISTED, for the rows of subjects and objects.
+        # The labels of edges: MEMBER, OWNS, TAGGED, ALLOW P, DENY P; and LISTED, for the rows of subjects and objects.
         self.labels: list[str] = []
         for name, table in tables.items():
             self._resolve(name, table)
             done(name)
         self._kinds = self.names.kinds()
         self.listed = [self._listed("subjects"), self._listed("objects")]
-        self.links = [self._members(), self._owners(), self._grants()]
+        self.members, self.owners, self.tags, self.grants = (
+            self._members(),
+            self._owners(),
+            self._tags(),
+            self._grants(),
+        )
+        self.links = [self.members, self.owners, self.tags, self.grants]
 
     def duplicates(self) -> dict[str, int]:
         """The number of rows that repeat an earlier row, by table; tables without duplicates are omitted."""
@@ -151,6 +157,12 @@ class ResolvedRows:
             return Statement(kind="owner", object=object_, subject=owner, text=f"owner {owner} of {object_}")
 
         return self._links("owners", "owner", "object", [], statement_of)
+
+    def _tags(self) -> Links:
+        def statement_of(object_: str, tag: str, _: int) -> Statement:
+            return Statement(kind="tag", object=object_, to=tag, text=f"tag {object_} with {tag}")
+
+        return self._links("tags", "object", "tag", [], statement_of)
 
     def _grants(self) -> Links:
         table = self.tables["grants"]

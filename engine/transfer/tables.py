@@ -17,6 +17,7 @@ TABLES: Mapping[str, Sequence[str]] = {
     "objects": ("ref",),
     "members": ("member", "of"),
     "owners": ("object", "owner"),
+    "tags": ("object", "tag"),
     "grants": ("effect", "privilege", "object", "subject"),
 }
 # The statement for a row of each table.
@@ -25,6 +26,7 @@ SAY: Mapping[str, str] = {
     "objects": "add {0}",
     "members": "member {0} of {1}",
     "owners": "owner {1} of {0}",
+    "tags": "tag {0} with {1}",
     "grants": "{0} {1} on {2} to {3}",
 }
 SHOWN = 20  # problems in a message

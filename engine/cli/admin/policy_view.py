@@ -11,7 +11,7 @@ from rich.tree import Tree
 from grantpath.engine.cli.output import page, styled
 from grantpath.engine.policy.extend import split
 from grantpath.engine.policy.policy import Policy
-from grantpath.engine.policy.schema import ConditionEntry, PolicyFile, PrivilegeEntry, TypeEntry
+from grantpath.engine.policy.schema import ConditionEntry, PolicyFile, PrivilegeEntry, TagEntry, TypeEntry
 
 LEFT = 34  # the width of names
 
@@ -27,6 +27,9 @@ def show_policy(policy: Policy) -> None:
     if file.members:
         _heading(console, "Members", "the types that can be in a group, or hold a role")
         console.print(_rows((container, ", ".join(members)) for container, members in file.members.items()))
+    if file.tags:
+        _heading(console, "Tags", "what can be tagged with them")
+        console.print(_rows((tag, _tagged(entry)) for tag, entry in file.tags.items()))
     if file.builtin:
         _heading(console, "Built in", "subjects that exist in every root")
         console.print(_rows((ref, _builtin(file, ref)) for ref in file.builtin))
@@ -40,6 +43,10 @@ def show_policy(policy: Policy) -> None:
         console.print(_rows((names, _condition(entry)) for names, entry in operations.items()))
     _heading(console, "Changes", _creating(file))
     console.print(_rows(_changes(policy)))
+
+
+def _tagged(entry: TagEntry) -> str:
+    return f"{', '.join(entry.on)}{', and what is inside' if entry.inherited else ''}"
 
 
 def _heading(console: Console, title: str, note: str) -> None:

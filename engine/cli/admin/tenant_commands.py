@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from grantpath.engine.tenants import registry as tenants
 
 PANEL = "Roots"
-SIZES = ("subjects", "objects", "members", "owners", "grants", "changes")
+SIZES = ("subjects", "objects", "members", "owners", "tags", "grants", "changes")
 Dropped = Annotated[bool, typer.Option("--dropped", help="list the dropped roots instead")]
 Admins = Annotated[
     bool,

@@ -2,14 +2,14 @@
 
 import sys
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from grantpath.engine.cli.change.consent import Yes, confirm_drop
+from grantpath.engine.cli.change.consent import Yes, confirm_drop, confirm_opening
 from grantpath.engine.cli.change.effects_view import show_effects
 from grantpath.engine.cli.context import As, CommandContext, Create, command
 from grantpath.engine.cli.output import emit, out, show_lists, styled
@@ -19,8 +19,10 @@ from grantpath.graph.messages import printable, read_printed
 if TYPE_CHECKING:
     from grantpath.engine.answers.access_effects import Effects
     from grantpath.engine.authorizer.authorizer import Outcome
+    from grantpath.engine.change.change_plan import ChangePlan
     from grantpath.engine.change.made import Change
     from grantpath.engine.cli.command_authorizer import CommandAuthorizer
+    from grantpath.graph.language.reference import Reference
 
 PANEL = "Change"
 BLANK = " \t\r"
@@ -83,8 +85,8 @@ def change(
 
     With --by, the policy decides whether the actor is allowed to make the change; without it, a fact is written. With
     --create, the root is created if it does not exist; with --create --by, by this user, who becomes its owner. With
-    --create --dry-run, no root is left. Before dropping the root itself, this asks for its name; without a terminal,
-    --yes must confirm it.
+    --create --dry-run, no root is left. Before dropping the root itself, this asks for its name, and before dropping a
+    tag with DENYs, which can open access, for consent; without a terminal, --yes must confirm it.
 
     --dry-run --effects also lists who would gain and who would lose which privileges and operations on what, with the
     deciding grants. The widest effect comes first. Exit code 0: done, 1: refused, 2: an error. With --each, every
@@ -102,7 +104,7 @@ def change(
     if statement is not None:
         parse_statement(statement)
         with session.open(create, history, by=by if create else None, dry_run=dry_run) as authorizer:
-            consent_to_drop(authorizer, [statement], dry_run or yes)
+            consent_to_drop(authorizer, [statement], dry_run or yes, by, as_)
             if effects:
                 planned = authorizer.plan([statement], by=by, as_role=as_)
                 show_changes(session, [*planned.changes], True, _summary(planned.changes[0], True), planned.effects)
@@ -117,7 +119,7 @@ def change(
         session.open(create, history, by=by if create else None, dry_run=dry_run) as authorizer,
         naming_the_line(str(file), lines, before),
     ):
-        consent_to_drop(authorizer, texts, dry_run or yes)
+        consent_to_drop(authorizer, texts, dry_run or yes, by, as_)
         if each:
             outcomes = authorizer.change_all(texts, by=by, as_role=as_, id=id_, dry_run=dry_run, each=True)
             return show_each(session, str(file), lines, outcomes, dry_run)
@@ -144,25 +146,58 @@ def naming_the_line(file: str, lines: list[tuple[int, str]], before: str = NONE_
         raise named from None
 
 
-def consent_to_drop(authorizer: "CommandAuthorizer", statements: list[str], given: bool) -> None:
-    """Asks for consent to a statement that drops the root with everything in it. Raises InvalidInput without it."""
+def consent_to_drop(
+    authorizer: "CommandAuthorizer", statements: list[str], given: bool, by: str | None, as_role: str | None
+) -> None:
+    """Asks for consent to statements that drop the root with everything in it, or a tag that has a DENY. Raises
+    InvalidInput without it."""
     from grantpath.engine.tenants.registry import sizes
 
-    if not given and any(_drops_root(authorizer, text) for text in statements):
+    if given:
+        return
+    drops = {text: ref for text in statements if (ref := _dropped(authorizer, text))}
+    of_tags = [text for text, ref in drops.items() if ref.type in authorizer.policy.file.tags]
+    if of_tags and (planned := _planned(authorizer, (statements, of_tags), by, as_role)):
+        denies = [fact for change in planned.changes for fact in _denies_on_dropped(change)]
+        if denies:
+            confirm_opening(denies, planned.effects)
+    if authorizer.root in drops.values():
         row = sizes(authorizer.store, authorizer.tenant)
-        holds = ", ".join(f"{row[name]:,} {name}" for name in ("subjects", "objects", "members", "owners", "grants"))
+        holds = ", ".join(
+            f"{row[name]:,} {name}" for name in ("subjects", "objects", "members", "owners", "tags", "grants")
+        )
         confirm_drop(authorizer.root.text, holds)
 
 
-def _drops_root(authorizer: "CommandAuthorizer", text: str) -> bool:
+def _planned(
+    authorizer: "CommandAuthorizer", batches: Iterable[list[str]], by: str | None, as_role: str | None
+) -> "ChangePlan | None":
+    """The plan of the first batch that has one; the change itself reports what is wrong in the others."""
+    for batch in batches:
+        with suppress(GrantpathError):
+            return authorizer.plan(batch, by=by, as_role=as_role)
+    return None
+
+
+def _denies_on_dropped(change: "Change") -> list[str]:
+    """The DENYs on the entity that a change drops, as statements."""
+    from grantpath.graph.language.statement import parse_statement
+
+    asked = parse_statement(change.question.statement)
+    removed = [(fact, parse_statement(fact)) for fact in change.removed if asked.kind == "drop"]
+    return [fact for fact, words in removed if (words.effect, words.object) == ("DENY", asked.object)]
+
+
+def _dropped(authorizer: "CommandAuthorizer", text: str) -> "Reference | None":
+    """The reference that a statement drops; None for other statements."""
     from grantpath.graph.language.statement import parse_statement
 
     try:
         statement = parse_statement(text)
         dropped = authorizer.policy.reference(statement.object, authorizer.root)
-        return statement.kind == "drop" and dropped == authorizer.root
+        return dropped if statement.kind == "drop" else None
     except Invalid:
-        return False  # the change itself reports the error
+        return None  # the change itself reports the error
 
 
 def read_statements(file: str) -> list[tuple[int, str]]:

@@ -1,7 +1,7 @@
 """Consent to actions that cannot be undone: --yes, or the name typed at the terminal."""
 
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -9,7 +9,26 @@ from grantpath.engine.cli.output import warn
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.messages import printable
 
-Yes = Annotated[bool, typer.Option("--yes", help="drop a root without asking")]
+if TYPE_CHECKING:
+    from grantpath.engine.answers.access_effects import Effects
+
+Yes = Annotated[bool, typer.Option("--yes", help="drop without asking")]
+NAMED = 5  # DENYs that end, and effects, that a question names
+
+
+def confirm_opening(denies: list[str], effects: "Effects") -> None:
+    """Asks at the terminal whether to drop tags that have these DENYs, and names the access that is gained. Raises
+    InvalidInput without consent."""
+    gains = [each.sentence() for each in effects.effects if each.effect == "gain"]
+    more = f"; and {len(gains) - NAMED:,} more" if len(gains) > NAMED else ""
+    ends = f"dropping the tag ends {'; '.join(denies[:NAMED])}{'; ...' * (len(denies) > NAMED)}"
+    opens = f"{'; '.join(gains[:NAMED])}{more}" if gains else "no user gains anything now"
+    what = printable(f"{ends}: {opens}")
+    if not sys.stdin.isatty():
+        raise InvalidInput(f"{what}; confirm it with --yes")
+    warn(what, "yellow")
+    if not typer.confirm("Drop it?", err=True):
+        raise InvalidInput("nothing is dropped")
 
 
 def confirm_drop(root: str, holds: str) -> None:

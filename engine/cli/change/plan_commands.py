@@ -72,13 +72,13 @@ def apply(
 
     If the root was changed since then, nothing is done, and the exit code is 2; plan the changes again. With --root-id,
     the same applies if the root was dropped, even if a new root has the same name and revision. Before dropping the
-    root itself, this asks for its name; without a terminal, --yes must confirm it. Exit code 0: done, 1: refused, 2: an
-    error.
+    root itself, this asks for its name, and before dropping a tag with DENYs, for consent; without a terminal, --yes
+    must confirm it. Exit code 0: done, 1: refused, 2: an error.
     """
     lines = read_statements(file)
     texts = [text for _, text in lines]
     with session.open(history=id_ is not None) as authorizer:
-        consent_to_drop(authorizer, texts, yes)
+        consent_to_drop(authorizer, texts, yes, by, as_)
         with naming_the_line(file, lines):
             made = authorizer.change_all(texts, by=by, as_role=as_, id=id_, at_revision=at_revision, root_id=root_id)
     show_changes(session, made, False, batch_summary(made, False))
