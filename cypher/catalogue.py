@@ -34,6 +34,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         "what_one_user_has_and_another_lacks",
         "nearest_common_role",
         "what_is_granted_on_an_object",
+        "what_has_a_tag",
     ),
     "Reviews of users, groups and roles": (
         "users_without_a_group",

@@ -56,6 +56,14 @@ CALL () {
         UNWIND [each IN asked WHERE privilege IN each.place.privileges] AS each
         RETURN granted + each.place.name AS fact, collect(by)[0] AS by, collect(each.indexes) AS askers
       UNION ALL
+        // what is granted to them on the tags of the place
+        UNWIND asked AS each
+        WITH each, [privilege IN each.place.privileges WHERE privilege CONTAINS '#'] AS wanted WHERE wanted <> []
+        MATCH (entity)-[:TAGGED]->(tag)<-[grant:ALLOW|DENY]-(principal)
+        WHERE grant.privilege + '#' + tag.type IN wanted AND principal IN principals
+        WITH each, type(grant) + ' ' + grant.privilege + '#' + tag.type + ' ' AS granted, collect(DISTINCT principal.ref) AS by
+        RETURN granted + each.place.name AS fact, by, [each.indexes] AS askers
+      UNION ALL
         // the properties of the place that matter; IS and HOLDS: the subject is the place, or belongs to it
         UNWIND asked AS each UNWIND each.place.properties AS property
         WITH each, property WHERE CASE property WHEN 'EXISTS' THEN coalesce(entity.exists, true) WHEN 'BUILTIN' THEN entity.builtin

@@ -35,6 +35,15 @@ CALL () {
     RETURN type(grant) + ' ' + coalesce(grant.privilege + ' ', '') + place.at AS fact, principal, grant, granted, tree,
       false AS below
   UNION ALL
+    // grants on the tags of the places
+    UNWIND CASE WHEN any(fact IN $facts WHERE fact CONTAINS '#') THEN $places ELSE [] END AS place
+    MATCH (object:Entity {root: $root, ref: place.ref})-[:TAGGED]->(tag)
+    OPTIONAL MATCH (inner:Entity {root: $root, ref: place.of})
+    WITH *, head([tree = (inner)-[:CHILD_OF*0..]->(above)-[:TAGGED]->(end) WHERE above = object AND end = tag | tree]) AS tree
+    MATCH granted = (principal)-[grant:ALLOW|DENY]->(tag) WHERE principal IN principals
+    WITH *, type(grant) + ' ' + grant.privilege + '#' + tag.type + ' ' + place.at AS fact WHERE fact IN $facts
+    RETURN fact, principal, grant, granted, tree, false AS below
+  UNION ALL
     // grants below a place
     UNWIND $below AS place
     MATCH (object:Entity {root: $root, ref: place.ref})

@@ -12,7 +12,7 @@
 // first), existing LIST OF
 // STRING (those of $names), cycles LIST OF MAP (member, container: those of $joining that would close a cycle), found LIST OF
 // MAP (fact, by LIST OF STRING: what is granted to $roles), reached LIST OF STRING ($roles with the roles above them), inside LIST OF MAP
-// (fact, refs: the descendants that lack it), revision, begun, revision_after, begun_after, policy STRING (the digest of the
+// (fact, refs: the descendants that lack it), denied LIST OF MAP (fact, by, tags: the tags on which it is denied to this principal), revision, begun, revision_after, begun_after, policy STRING (the digest of the
 // tenant's policy), made STRING (the creation id; it differs if the tenant was recreated)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', subject: 'user:bob', types: ['role'], names: ['table:hr.public.staff', 'user:bob', 'role:for-bob'], joining: [{member: 'user:bob', container: 'role:analyst'}], roles: [], places: [{at: 'table', ref: 'table:hr.public.staff'}], below: [], together: true}
@@ -55,7 +55,20 @@ CALL () {
     WITH type(grant) + ' ' + coalesce(grant.privilege + ' ', '') + place.at AS fact, collect(principal.ref) AS by
     RETURN collect({fact: fact, by: by}) AS found
   }
-  RETURN found, [principal IN later | principal.ref] AS reached
+  CALL (later) {
+    UNWIND $places AS place
+    MATCH (:Entity {root: $root, ref: place.ref})-[:TAGGED]->(tag)<-[grant:ALLOW|DENY]-(principal) WHERE principal IN later
+    WITH type(grant) + ' ' + grant.privilege + '#' + tag.type + ' ' + place.at AS fact, collect(DISTINCT principal.ref) AS by
+    RETURN collect({fact: fact, by: by}) AS by_tag
+  }
+  RETURN found + by_tag AS found, [principal IN later | principal.ref] AS reached
+}
+CALL () {
+  // what is denied on the tags of the places, and to whom
+  UNWIND $places AS place
+  MATCH (:Entity {root: $root, ref: place.ref})-[:TAGGED]->(tag)<-[grant:DENY]-(principal)
+  WITH 'DENY ' + grant.privilege + '#' + tag.type + ' ' + place.at AS fact, principal.ref AS by, collect(tag.ref) AS tags
+  RETURN collect({fact: fact, by: by, tags: tags}) AS denied
 }
 CALL (principals) {
   // 6 which descendants lack a grant that a clause requires on one or on all of them
@@ -70,5 +83,5 @@ CALL (principals) {
   RETURN collect({fact: place.fact, refs: refs}) AS inside
 }
 MATCH (after:Revision {root: $root})
-RETURN held, existing, cycles, found, reached, inside, revision, begun, after.revision AS revision_after,
+RETURN held, existing, cycles, found, reached, inside, denied, revision, begun, after.revision AS revision_after,
   after.begun AS begun_after, after.digest AS policy, after.made AS made

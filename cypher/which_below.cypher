@@ -62,6 +62,12 @@ CALL () {
       WHERE place.type IN $nested OR property + place.type IN $facts OR place.ref IN [shared IN $places | shared.ref]
       RETURN place, property
     UNION ALL
+      UNWIND CASE WHEN any(fact IN $facts WHERE fact CONTAINS '#') THEN principals ELSE [] END AS principal
+      MATCH (principal)-[grant:ALLOW|DENY]->(tag)<-[:TAGGED]-(place)
+      WITH place, type(grant) + ' ' + grant.privilege + '#' + tag.type + ' ' AS property
+      WHERE place.type IN $nested OR property + place.type IN $facts OR place.ref IN [shared IN $places | shared.ref]
+      RETURN place, property
+    UNION ALL
       UNWIND [{place: subject, property: 'IS '}] + [principal IN principals | {place: principal, property: 'HOLDS '}] AS each
       WITH each.place AS place, each.property AS property WHERE property + place.type IN $facts RETURN place, property
     UNION ALL

@@ -45,6 +45,11 @@ CALL () {
     WITH principal, type(grant) + ' ' + coalesce(grant.privilege + ' ', '') + place.name AS fact WHERE fact IN $facts
     RETURN principal, fact
   UNION
+    UNWIND CASE WHEN any(fact IN $facts WHERE fact CONTAINS '#') THEN $places ELSE [] END AS place
+    MATCH (:Entity {root: $root, ref: place.ref})-[:TAGGED]->(tag)<-[grant:ALLOW|DENY]-(principal)
+    WITH principal, type(grant) + ' ' + grant.privilege + '#' + tag.type + ' ' + place.name AS fact WHERE fact IN $facts
+    RETURN principal, fact
+  UNION
     UNWIND [place IN $places WHERE 'HOLDS ' + place.name IN $facts] AS place
     MATCH (principal:Entity {root: $root, ref: place.ref}) RETURN principal, 'HOLDS ' + place.name AS fact
   UNION

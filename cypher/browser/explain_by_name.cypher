@@ -107,6 +107,13 @@ CALL (actor, actors, asked, places, clauses) {
         principal.ref + CASE type(grant) WHEN 'OWNS' THEN ' owns ' ELSE ' has ' + type(grant) + ' ' + grant.privilege + ' on ' END + object.ref AS line,
         principal AS by, object AS on
     UNION
+      UNWIND CASE WHEN any(fact IN asked WHERE fact.privilege CONTAINS '#') THEN places ELSE [] END AS place
+      WITH place, place.node AS object
+      MATCH (object)-[:TAGGED]->(tag)<-[grant:ALLOW|DENY]-(principal) WHERE principal IN acting.principals
+      RETURN type(grant) + ' ' + grant.privilege + '#' + tag.type + ' ' + place.at AS fact,
+        principal.ref + ' has ' + type(grant) + ' ' + grant.privilege + ' on ' + tag.ref + ', a tag of ' + object.ref AS line,
+        principal AS by, tag AS on
+    UNION
       UNWIND [fact IN asked WHERE fact.effect IN ['IS', 'HOLDS', 'EXISTS', 'BUILTIN']] AS fact
       UNWIND CASE WHEN fact.place STARTS WITH '=' THEN acting.principals ELSE [place IN places WHERE place.at = fact.place | place.node] END AS object
       WITH fact, object WHERE CASE fact.effect
@@ -203,11 +210,12 @@ CALL (root, actor, object, shown) {
   WITH actor, asked, each.on AS on, collect(each) AS there
   // from the object up to the place of the grants, or from there up to the object, once for each place: the planner could search it
   // down from the place, for each grant
-  WITH *, head([up = (asked)-[:CHILD_OF*0..]->(above) WHERE above = on | up] + [down = (on)-[:CHILD_OF*1..]->(above) WHERE above = asked | down]) AS tree
+  WITH *, head([up = (asked)-[:CHILD_OF*0..]->(above) WHERE above = on | up] + [down = (on)-[:CHILD_OF*1..]->(above) WHERE above = asked | down]
+    + [by_tag = (asked)-[:CHILD_OF*0..]->()-[:TAGGED]->(tag) WHERE tag = on | by_tag]) AS tree
   UNWIND there AS each
   WITH *, each.by AS by
   MATCH granted = (by)-[grant:ALLOW|DENY|OWNS]->(on)
-  WHERE type(grant) = split(each.fact, ' ')[0] AND coalesce(grant.privilege, split(each.fact, ' ')[1]) = split(each.fact, ' ')[1]
+  WHERE type(grant) = split(each.fact, ' ')[0] AND coalesce(grant.privilege, split(each.fact, ' ')[1]) = split(split(each.fact, ' ')[1], '#')[0]
   WITH actor, by, granted, tree
   // a direct membership needs no search among the many that a user can have
   CALL (actor, by) {

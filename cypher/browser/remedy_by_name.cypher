@@ -109,6 +109,13 @@ CALL (actor, actors, asked, places, clauses) {
         principal.ref + CASE type(grant) WHEN 'OWNS' THEN ' owns ' ELSE ' has ' + type(grant) + ' ' + grant.privilege + ' on ' END + object.ref AS line,
         principal AS by, object AS on
     UNION
+      UNWIND CASE WHEN any(fact IN asked WHERE fact.privilege CONTAINS '#') THEN places ELSE [] END AS place
+      WITH place, place.node AS object
+      MATCH (object)-[:TAGGED]->(tag)<-[grant:ALLOW|DENY]-(principal) WHERE principal IN acting.principals
+      RETURN type(grant) + ' ' + grant.privilege + '#' + tag.type + ' ' + place.at AS fact,
+        principal.ref + ' has ' + type(grant) + ' ' + grant.privilege + ' on ' + tag.ref + ', a tag of ' + object.ref AS line,
+        principal AS by, tag AS on
+    UNION
       UNWIND [fact IN asked WHERE fact.effect IN ['IS', 'HOLDS', 'EXISTS', 'BUILTIN']] AS fact
       UNWIND CASE WHEN fact.place STARTS WITH '=' THEN acting.principals ELSE [place IN places WHERE place.at = fact.place | place.node] END AS object
       WITH fact, object WHERE CASE fact.effect
@@ -211,11 +218,11 @@ CALL (root, verdict, places, grantee) {
   UNWIND range(0, coalesce(size(verdict.nearest.open), 0) - 1) AS number
   UNWIND verdict.nearest.open[number] AS atom
   WITH *, [each IN verdict.found WHERE each.fact IN atom.none |
-    'revoke deny ' + split(each.fact, ' ')[1] + ' on ' + each.on.ref + ' from ' + each.by.ref] AS revoked,
+    'revoke deny ' + split(split(each.fact, ' ')[1], '#')[0] + ' on ' + each.on.ref + ' from ' + each.by.ref] AS revoked,
     CASE WHEN any(each IN verdict.found WHERE each.fact IN atom.any) THEN [] ELSE COLLECT {
       UNWIND range(0, size(places) - 1) AS at
       UNWIND [fact IN atom.any WHERE fact STARTS WITH 'ALLOW ' | split(fact, ' ')] AS words
-      WITH at, words WHERE size(words) = 3 AND words[2] = places[at].at
+      WITH at, words WHERE size(words) = 3 AND words[2] = places[at].at AND NOT words[1] CONTAINS '#'
         AND NOT EXISTS { (:RulePrivilege:RulePart {root: root, name: words[1], membership: true}) }
       RETURN 'allow ' + words[1] + ' on ' + places[at].node.ref + ' to ' + grantee ORDER BY at, words[1] LIMIT 1
     } + [null] END AS granted

@@ -117,6 +117,11 @@ CALL (root, policy, rule, type, seconds, actor, acts, as_role, clauses, asked) {
         WITH place, type(grant) + ' ' + coalesce(grant.privilege + ' ', '') AS property
         WHERE property + place.type IN relevant OR place IN [each IN shared | each.node] RETURN place, property
       UNION ALL
+        UNWIND CASE WHEN any(fact IN asked WHERE fact.privilege CONTAINS '#') THEN principals ELSE [] END AS principal
+        MATCH (principal)-[grant:ALLOW|DENY]->(tag)<-[:TAGGED]-(place)
+        WITH place, type(grant) + ' ' + grant.privilege + '#' + tag.type + ' ' AS property
+        WHERE property + place.type IN relevant OR place IN [each IN shared | each.node] RETURN place, property
+      UNION ALL
         UNWIND principals AS place UNWIND CASE place WHEN actor THEN ['HOLDS ', 'IS '] ELSE ['HOLDS '] END AS property
         WITH place, property WHERE property + place.type IN relevant RETURN place, property
       UNION ALL

@@ -98,6 +98,11 @@ CALL (root, policy, asked, places, anybody) {
       MATCH (holder)-[:ALLOW|OWNS]->(object)
       RETURN holder
     UNION
+      UNWIND CASE WHEN any(fact IN asked WHERE fact.privilege CONTAINS '#') THEN places ELSE [] END AS place
+      WITH place.node AS object
+      MATCH (object)-[:TAGGED]->()<-[:ALLOW]-(holder)
+      RETURN holder
+    UNION
       UNWIND places AS place
       RETURN place.node AS holder
     UNION
@@ -147,6 +152,13 @@ CALL (rule, users, as_role, asked, places, clauses) {
         RETURN type(grant) + ' ' + coalesce(grant.privilege + ' ', '') + place.at AS fact,
           principal.ref + CASE type(grant) WHEN 'OWNS' THEN ' owns ' ELSE ' has ' + type(grant) + ' ' + grant.privilege + ' on ' END + object.ref AS line,
           principal AS by, object AS on
+      UNION
+        UNWIND CASE WHEN any(fact IN asked WHERE fact.privilege CONTAINS '#') THEN places ELSE [] END AS place
+        WITH place, place.node AS object
+        MATCH (object)-[:TAGGED]->(tag)<-[grant:ALLOW|DENY]-(principal) WHERE principal IN acting.principals
+        RETURN type(grant) + ' ' + grant.privilege + '#' + tag.type + ' ' + place.at AS fact,
+          principal.ref + ' has ' + type(grant) + ' ' + grant.privilege + ' on ' + tag.ref + ', a tag of ' + object.ref AS line,
+          principal AS by, tag AS on
       UNION
         UNWIND [fact IN asked WHERE fact.effect IN ['IS', 'HOLDS', 'EXISTS', 'BUILTIN']] AS fact
         UNWIND CASE WHEN fact.place STARTS WITH '=' THEN acting.principals ELSE [place IN places WHERE place.at = fact.place | place.node] END AS object

@@ -1,6 +1,7 @@
 // revocation_facts.cypher: the facts that a smallest revocation needs in addition to those of the check: grants below places,
 // and possible new owners.
-// Returns one row: grants LIST OF MAP (fact, ref, exists, privilege, by: what is granted below the places), owners LIST OF
+// Returns one row: grants LIST OF MAP (fact, ref, exists, privilege, by: what is granted below the places), tagged LIST OF MAP
+// (fact, by, tag: what is granted on tags), owners LIST OF
 // MAP (ref, owner: for each of $owned one possible new owner, which the subject neither is nor belongs to: the owner of the
 // nearest object above, otherwise the first in byte order of the first type that has one; an object without a possible
 // owner is omitted), revision, begun,
@@ -9,10 +10,11 @@
 // $root     STRING          'metalake:ml'
 // $subject  STRING          'user:bob'
 // $below    LIST OF MAP     facts about descendants: fact, ref, types, privileges
+// $tagged   LIST OF MAP     facts about the tags of places: fact, ref, privilege, type (of the tag)
 // $owned    LIST OF MAP     the objects whose owner might change: ref, types (those of possible owners)
 // $hidden   LIST OF STRING  [], references that cannot be owners
 // In Neo4j Browser run this first, without the slashes, then the whole file:
-// :params {root: 'metalake:ml', subject: 'user:ann', owned: [{ref: 'catalog:hr', types: ['user', 'group']}], hidden: [],
+// :params {root: 'metalake:ml', subject: 'user:ann', tagged: [], owned: [{ref: 'catalog:hr', types: ['user', 'group']}], hidden: [],
 //   below: [{fact: 'ALLOW SELECT_TABLE table below catalog', ref: 'catalog:hr', types: ['table'],
 //     privileges: ['SELECT_TABLE']}]}
 MATCH (before:Revision {root: $root})
@@ -32,7 +34,14 @@ CALL (principals) {
     by: principal.ref}) AS grants
 }
 CALL (principals) {
-  // 3 who could own an object instead
+  // 3 what is granted to them on the tags of places
+  UNWIND $tagged AS asked
+  MATCH (:Entity {root: $root, ref: asked.ref})-[:TAGGED]->(tag)<-[grant:ALLOW]-(principal)
+  WHERE tag.type = asked.type AND grant.privilege = asked.privilege AND principal IN principals
+  RETURN collect({fact: asked.fact, by: principal.ref, tag: tag.ref}) AS tagged
+}
+CALL (principals) {
+  // 4 who could own an object instead
   UNWIND $owned AS owned
   MATCH (object:Entity {root: $root, ref: owned.ref})
   CALL (principals, owned, object) {
@@ -54,5 +63,5 @@ CALL (principals) {
   RETURN collect({ref: owned.ref, owner: owner}) AS owners
 }
 MATCH (after:Revision {root: $root})
-RETURN grants, owners, revision, begun, after.revision AS revision_after, after.begun AS begun_after,
+RETURN grants, tagged, owners, revision, begun, after.revision AS revision_after, after.begun AS begun_after,
   after.digest AS policy, after.made AS made

@@ -1,6 +1,7 @@
 // show_entity.cypher: one entity: its type, its owner, and how many edges of each kind it has.
 // Returns one row: known LIST OF STRING ($ref, if it is in the graph), entity MAP (type, exists, builtin, owner; the numbers
-// of its direct members, memberships, grants_on, grants_to, owns; children: a list of pairs of type and number), revision, begun,
+// of its direct members, memberships, grants_on, grants_to, owns, tags and tagged; tag_refs and tagged_refs: the first 50 of its tags, and of what
+// it is a tag of; children: a list of pairs of type and number), revision, begun,
 // revision_after, begun_after, policy STRING (the digest of the tenant's policy), made STRING (the creation id; it
 // differs if the tenant was recreated)
 // $root    STRING          'metalake:ml'
@@ -34,6 +35,10 @@ CALL (children) {
     grants_on: COUNT { (subject)-[:ALLOW|DENY]->(entity) WHERE NOT subject.ref IN $hidden },
     grants_to: COUNT { (entity)-[:ALLOW|DENY]->(object) WHERE NOT object.ref IN $hidden },
     owns: COUNT { (entity)-[:OWNS]->() },
+    tags: COUNT { (entity)-[:TAGGED]->() },
+    tagged: COUNT { (entity)<-[:TAGGED]-() },
+    tag_refs: COLLECT { MATCH (entity)-[:TAGGED]->(tag) RETURN tag.ref ORDER BY tag.ref LIMIT 50 },
+    tagged_refs: COLLECT { MATCH (entity)<-[:TAGGED]-(tagged) RETURN tagged.ref ORDER BY tagged.ref LIMIT 50 },
     children: children
   })) AS entity
 }

@@ -1,7 +1,7 @@
 // mirror_size.cypher: the size of a tenant, to choose how it is mirrored: counts at most $most entities, and the facts of these.
 // $root  STRING   'metalake:ml'
 // $most  INTEGER  200000, the maximum number of entities to count
-// Returns one row: entities INTEGER, facts INTEGER (memberships, grants and ownerships)
+// Returns one row: entities INTEGER, facts INTEGER (memberships, grants, ownerships and tags)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', most: 200000}
 CALL () {
@@ -11,4 +11,4 @@ CALL () {
 }
 RETURN count(entity) AS entities,
        sum(COUNT { (entity)-[:MEMBER_OF]->() } + COUNT { (entity)-[:HAS_ROLE]->() } + COUNT { (entity)-[:ALLOW]->() } +
-           COUNT { (entity)-[:DENY]->() } + COUNT { (entity)-[:OWNS]->() }) AS facts
+           COUNT { (entity)-[:DENY]->() } + COUNT { (entity)-[:OWNS]->() } + COUNT { (entity)-[:TAGGED]->() }) AS facts

@@ -1,6 +1,6 @@
 // access_by_a_single_edge.cypher: on which single edges does a subject's privilege on an object depend? Each row is a
 // membership or grant: if it is removed, the subject has no ALLOW of the privilege there or above.
-// Leaves out: owners, privileges that imply it, DENYs and other conditions. Ask check_by_name for a decision.
+// Leaves out: owners, tags, privileges that imply it, DENYs and other conditions. Ask check_by_name for a decision.
 // $subject    STRING  'user:bob'
 // $privilege  STRING  'SELECT_TABLE'
 // $object     STRING  'table:hr.public.staff'

@@ -1,5 +1,5 @@
 // objects_without_any_grant.cypher: which objects have neither a grant nor an owner, there or above?
-// Leaves out: grants below the object; and what the policy allows to everyone.
+// Leaves out: grants on tags and below the object; and what the policy allows to everyone.
 // $type  STRING  'table', or '' for every type
 // $root  STRING  'metalake:ml'
 // Returns rows: object STRING, path PATH (the object with everything above it), says STRING (why a row has no answer)

@@ -1,6 +1,6 @@
 // subjects_with_two_privileges.cypher: which users hold two privileges on one object that should not be held together?
 // Each by an ALLOW there or above, to the user, its groups or its roles, and without a DENY.
-// Leaves out: owners, privileges that imply these, other conditions, and one role at a time. Ask check_by_name for a
+// Leaves out: owners, tags, privileges that imply these, other conditions, and one role at a time. Ask check_by_name for a
 // decision.
 // $privilege  STRING  'SELECT_TABLE'
 // $second     STRING  'MODIFY_TABLE', the other privilege

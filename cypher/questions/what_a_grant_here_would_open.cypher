@@ -19,9 +19,16 @@ OPTIONAL MATCH (top:Entity {root: $root, type: policy.root_type}) WHERE top.ref 
 WITH *, above + [place IN [top] WHERE NOT place IN above] AS places
 // 2 the facts that are true, and those with the new grant
 CALL (principals, places) {
-  UNWIND places AS place
-  MATCH (principal)-[grant:ALLOW|DENY|OWNS]->(place) WHERE principal IN principals
-  RETURN collect({fact: type(grant) + ' ' + coalesce(grant.privilege + ' ', '') + place.type, grant: grant, by: principal, on: place}) AS found
+  CALL (principals, places) {
+    UNWIND places AS place
+    MATCH (principal)-[grant:ALLOW|DENY|OWNS]->(place) WHERE principal IN principals
+    RETURN type(grant) + ' ' + coalesce(grant.privilege + ' ', '') + place.type AS fact, grant, principal, place
+  UNION ALL
+    UNWIND places AS tagged
+    MATCH (tagged)-[:TAGGED]->(place)<-[grant:ALLOW|DENY]-(principal) WHERE principal IN principals
+    RETURN type(grant) + ' ' + grant.privilege + '#' + place.type + ' ' + tagged.type AS fact, grant, principal, place
+  }
+  RETURN collect({fact: fact, grant: grant, by: principal, on: place}) AS found
 }
 WITH *, [each IN found | each.fact] + [place IN places WHERE place = subject | 'IS ' + place.type] + [place IN places WHERE place IN principals | 'HOLDS ' + place.type]
   + [one IN principals | 'HOLDS =' + one.ref] + [place IN places WHERE coalesce(place.exists, true) | 'EXISTS ' + place.type]

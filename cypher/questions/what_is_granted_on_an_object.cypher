@@ -1,5 +1,5 @@
 // what_is_granted_on_an_object.cypher: what is granted on an object, by ALLOW, DENY and ownership, there and above it?
-// Leaves out: whether a grant is in effect: in some policies grants are not inherited, and conditions and DENYs decide.
+// Leaves out: what is granted on tags; and whether a grant is in effect: in some policies grants are not inherited, and conditions and DENYs decide.
 // Ask who_by_name for a decision.
 // $object  STRING  'table:hr.public.staff'
 // $root    STRING  'metalake:ml'

@@ -1,7 +1,7 @@
 // who_could_grant_themselves.cypher: which users could give a privilege on an object to themselves, by one change? They
 // own the object or the root object; or they hold the privilege to grant; or they may change memberships, and a group
 // or role has the privilege.
-// Leaves out: the policy's own rules for changes, so name the privileges that it requires; chains of changes; and DENYs
+// Leaves out: the policy's own rules for changes, so name the privileges that it requires; chains of changes; tags; and DENYs
 // of the privilege, which such a user could often revoke. `grantpath change --by` asks the policy.
 // $privilege   STRING  'SELECT_TABLE'
 // $object      STRING  'table:hr.public.staff'

@@ -1,6 +1,6 @@
 // who_holds_a_privilege.cypher: which users hold a privilege on an object, by which grant and path? Every ALLOW of it
 // there or above, to the user, its groups or its roles; a user to which a DENY of it applies is omitted.
-// Leaves out: owners, privileges that imply it, other conditions, and one role at a time. Ask who_by_name for a
+// Leaves out: owners, tags, privileges that imply it, other conditions, and one role at a time. Ask who_by_name for a
 // decision.
 // $privilege  STRING  'SELECT_TABLE'
 // $object     STRING  'table:hr.public.staff'

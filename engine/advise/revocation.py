@@ -11,7 +11,7 @@ from grantpath.engine.answers.evaluation import Evaluation
 from grantpath.engine.answers.explanation import PinnedAsk
 from grantpath.engine.answers.notebook import verdict_html
 from grantpath.engine.policy.clauses import facts_of
-from grantpath.engine.policy.facts import Fact, FactKind
+from grantpath.engine.policy.facts import Fact, FactKind, of_tag
 from grantpath.engine.policy.statement_rules import Rules
 from grantpath.graph.errors import GrantpathError
 from grantpath.graph.frozen import Frozen
@@ -87,6 +87,16 @@ def revocation_parameters(evaluation: Evaluation, acted: Sequence[Mapping[str, A
             for fact in facts_of(evaluation.clauses)
             if fact.below
         ],
+        "tagged": [
+            {
+                "fact": fact.text,
+                "ref": evaluation.entity(fact),
+                "privilege": fact.granted,
+                "type": of_tag(fact.privileges[0])[1],
+            }
+            for fact in _found(evaluation, acted)
+            if fact.of_tag and fact.kind is FactKind.ALLOW
+        ],
         "owned": [{"ref": ref, "types": types[type_of(ref)].owned_by} for ref in sorted(owned)],
         "hidden": evaluation.policy.hidden,
     }
@@ -136,7 +146,7 @@ class _Candidates:
         self._owners = {each["ref"]: each["owner"] for each in row["owners"]}
         self._reached = {evaluation.subject.text, *(edge.to for edge in memberships)}
         found = _found(evaluation, acted)
-        needs = {**self._stored(found), **self._below(found, row["grants"])}
+        needs = {**self._stored(found), **self._below(found, row["grants"]), **self._on_tags(row["tagged"])}
         edges = {each.edge for need in needs.values() for one in need for each in one if each.edge}
         self._by_edge = {
             edge: removals for edge in sorted({*memberships, *edges}) if (removals := [*self._removing(edge)])
@@ -202,6 +212,15 @@ class _Candidates:
             every = fact.kind is FactKind.EVERY_BELOW
             needs[fact] = [*by_place] if every else [[each for holdings in by_place for each in holdings]]
         return needs
+
+    def _on_tags(self, tagged: Iterable[Mapping[str, Any]]) -> dict[Fact, Needs]:
+        """The facts about tags: a grant on one of the tags of a place."""
+        held: dict[Fact, list[Holding]] = {}
+        for each in tagged:
+            fact = self._evaluation.fact(each["fact"])
+            edge = HeldEdge(each["by"], "ALLOW", each["tag"], fact.granted)
+            held.setdefault(fact, []).append(Holding(each["by"], edge))
+        return {fact: [holdings] for fact, holdings in held.items()}
 
     # ---- statements --------------------------------------------------------------------------------------------------
     def _removing(self, edge: HeldEdge) -> Iterator[Removal]:

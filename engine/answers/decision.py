@@ -231,15 +231,15 @@ def denied_itself(evaluation: Evaluation, fact: Fact, found: FoundFacts) -> str:
     denial = own_denial(fact, evaluation.clauses, found)
     if denial is None:
         return ""
-    [privilege], by = denial.privileges, found[denial][0]
-    return f" ({privilege} itself is denied to {by} on {evaluation.entity(denial)}; only what it implies is granted)"
+    place = f"{denial.of_tag}{evaluation.entity(denial)}"
+    return f" ({denial.granted} itself is denied to {found[denial][0]} on {place}; only what it implies is granted)"
 
 
 def _reason(evaluation: Evaluation, fact: Fact, by: str) -> str:
     subject, entity = evaluation.subject.text, evaluation.entity(fact)
     match fact.kind:
         case FactKind.ALLOW | FactKind.DENY:
-            return f"{by} has {fact.kind.value} {fact.privileges[0]} on {entity}"
+            return f"{by} has {fact.kind.value} {fact.granted} on {fact.of_tag}{entity}"
         case FactKind.OWNS:
             return f"{by} owns {entity}"
         case FactKind.IS:

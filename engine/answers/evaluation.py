@@ -67,14 +67,15 @@ class RemedyContext:
 
     `held`: the subject's groups and roles that can hold grants, the direct ones first. `existing`: the named entities
     that exist. `cycles`: the pairs (member, container) that would form a cycle. `inside`: by fact about descendants,
-    the descendants that lack it. `found`: the facts of the roles through which the subject would act. `reached`: these
-    roles and those above them.
+    the descendants that lack it. `denied`: by DENY of a tag and principal, the tags that have it. `found`: the facts of
+    the roles through which the subject would act. `reached`: these roles and those above them.
     """
 
     held: Sequence[str]
     existing: frozenset[str]
     cycles: frozenset[tuple[str, str]]
     inside: Mapping[Fact, Sequence[str]]
+    denied: Mapping[tuple[Fact, str], Sequence[str]] = field(default_factory=dict)
     found: FoundFacts = field(default_factory=dict)
     reached: frozenset[str] = frozenset()
 
@@ -105,5 +106,5 @@ def own_denial(fact: Fact, clauses: Clauses, found: FoundFacts) -> Fact | None:
 def _own_denial(fact: Fact, atom: Atom, found: FoundFacts) -> Fact | None:
     if fact.kind is not FactKind.ALLOW:
         return None
-    same = (one for one in atom.any if one.kind is FactKind.ALLOW and one.privileges == fact.privileges)
+    same = (one for one in atom.any if one.kind is FactKind.ALLOW and one.granted == fact.granted)
     return next((denial for one in same if (denial := one.denial) in found), None)

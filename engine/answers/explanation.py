@@ -142,6 +142,7 @@ def remedy_context(evaluation: Evaluation, row: Mapping[str, Any]) -> RemedyCont
         existing=frozenset(row["existing"]),
         cycles=frozenset((each["member"], each["container"]) for each in row["cycles"]),
         inside={evaluation.fact(each["fact"]): each["refs"] for each in row["inside"]},
+        denied={(Fact.parse(each["fact"]), each["by"]): sorted(each["tags"]) for each in row["denied"]},
         found=evaluation.by_fact(row["found"]),
         reached=frozenset(row["reached"]),
     )

@@ -5,11 +5,12 @@ from itertools import pairwise
 from typing import Any, Literal
 
 from grantpath.engine.answers.evaluation import Evaluation
+from grantpath.engine.policy.facts import FactKind, effect_and_privilege, of_tag
 from grantpath.graph.frozen import Frozen
 from grantpath.graph.language.statement import Effect
 
-Relationship = Literal["MEMBER_OF", "HAS_ROLE", "ALLOW", "DENY", "OWNS", "CHILD_OF"]
-CHILD_OF = "CHILD_OF"
+Relationship = Literal["MEMBER_OF", "HAS_ROLE", "ALLOW", "DENY", "OWNS", "TAGGED", "CHILD_OF"]
+CHILD_OF, TAGGED = "CHILD_OF", FactKind.TAGGED.value
 
 
 class PathNode(Frozen):
@@ -23,8 +24,8 @@ class PathNode(Frozen):
 class PathEdge(Frozen):
     """A relationship on a path, in the direction that it has in the graph: `start` and `end` are references.
 
-    `privilege` is set for ALLOW and DENY only. A path can pass CHILD_OF against its direction: then `end` is the node
-    before it, and `start` the node after it.
+    `privilege` is set for ALLOW and DENY only. A path can pass CHILD_OF and TAGGED against their direction: then `end`
+    is the node before it, and `start` the node after it.
     """
 
     start: str
@@ -60,8 +61,9 @@ class GraphPath(Frozen):
     def __str__(self) -> str:
         """user:bob -MEMBER_OF-> group:g -HAS_ROLE-> role:r -ALLOW P-> catalog:c <-CHILD_OF- schema:c.s
 
-        From a grant below the place, the path goes up: -ALLOW P-> dataset:n.e -CHILD_OF-> namespace:n. A path by
-        membership alone has no grant and ends at the role or group.
+        From a grant below the place, the path goes up: -ALLOW P-> dataset:n.e -CHILD_OF-> namespace:n. From a grant on
+        a tag it goes to what has the tag: -ALLOW P-> tag:t <-TAGGED- schema:c.s. A path by membership alone has no
+        grant and ends at the role or group.
         """
         steps = [self.nodes[0].ref]
         for edge, node in zip(self.edges, self.nodes[1:], strict=True):
@@ -87,7 +89,9 @@ class PathBuilder:
         edges += [self._edge(child, CHILD_OF, parent) for child, parent in pairwise(row["up"])]
         refs += row["up"][1:]
         down = [*reversed(row["down"])]
-        edges += [self._edge(child, CHILD_OF, parent) for parent, child in pairwise(down)]
+        by_tag = len(down) > 1 and bool(of_tag(row["fact"])[1])
+        steps = [TAGGED if by_tag and not at else CHILD_OF for at in range(len(down))]
+        edges += [self._edge(child, step, parent) for step, (parent, child) in zip(steps, pairwise(down), strict=False)]
         refs += down[1:]
         return GraphPath(nodes=tuple(map(self._node, refs)), edges=tuple(edges), note=note)
 
@@ -100,7 +104,7 @@ class PathBuilder:
     def _edge(self, start: str, label: str, end: str) -> PathEdge:
         found = self._edges.get((start, label, end))
         if found is None:
-            relationship, _, privilege = label.partition(" ")
+            relationship, privilege = effect_and_privilege(label)
             found = PathEdge.model_validate(
                 {"start": start, "relationship": relationship, "end": end, "privilege": privilege or None}
             )

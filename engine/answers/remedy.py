@@ -151,8 +151,15 @@ class _Planner:
         match fact.kind:
             case FactKind.DENY:
                 grantees = candidate.found[fact]
-                statements = [f"revoke deny {fact.privileges[0]} on {entity} from {by}" for by in grantees]
-                return self._plan(fact, statements, remedy_cost.REVOKE * len(statements))
+                on = {by: [entity] for by in grantees}
+                if fact.of_tag:
+                    on = {by: [*self._context.denied[fact, by]] if self._context else [] for by in grantees}
+                statements = [
+                    f"revoke deny {fact.granted} on {ref} from {by}" for by, refs in on.items() for ref in refs
+                ]
+                return self._plan(fact, statements, remedy_cost.REVOKE * max(len(statements), len(grantees)))
+            case FactKind.ALLOW if fact.of_tag:
+                return None  # a grant on a tag would open everything that has the tag
             case FactKind.ALLOW:
                 [privilege] = fact.privileges
                 if self._evaluation.policy.names.privileges[privilege].membership:

@@ -31,7 +31,7 @@ def lack(evaluation: Evaluation, candidate: Candidate, step: RemedyStep) -> str:
     match fact.kind:
         case FactKind.DENY:
             denied = ", ".join(candidate.found[fact])
-            return f"DENY {fact.privileges[0]} on {entity} to {denied} wins: {todo}"
+            return f"DENY {fact.granted} on {fact.of_tag}{entity} to {denied} wins: {todo or 'revoke it on the tag'}"
         case FactKind.ALLOW:
             [privilege], where = fact.privileges, f"{entity}{' or above' if step.inherited else ''}"
             return f"{privilege} is not granted on {where}: allow {privilege} on {entity} to {candidate.grantee_text}"
@@ -83,9 +83,9 @@ def _why_impossible(evaluation: Evaluation, fact: Fact) -> str:
                 f"{fact.privileges[0]} cannot be granted to {evaluation.subject} on any {_types(fact)} below {entity}"
             )
         case FactKind.DENY:
-            return f"the DENY {fact.privileges[0]} on {entity} cannot be revoked"
+            return f"the DENY {fact.granted} on {fact.of_tag}{entity} cannot be revoked"
         case FactKind.ALLOW:
-            return f"{fact.privileges[0]} on {entity} cannot be granted to {evaluation.subject}"
+            return f"{fact.granted} on {fact.of_tag}{entity} cannot be granted to {evaluation.subject}"
     raise AssertionError(fact)
 
 

@@ -40,4 +40,6 @@ def show(view: RootView, question: ShowEntity, at_least: int | None, ask: Ask) -
         memberships=lookup.membership_page(view, ask, ListMemberships(member=ref.text, all=True), ref, page),
         grants_on=lookup.grant_page(view, ask, ListGrants(on=ref.text), page),
         grants_to=lookup.grant_page(view, ask, ListGrants(to=ref.text), page),
+        tags=tuple(entity["tag_refs"]),
+        tagged=tuple(entity["tagged_refs"]),
     )

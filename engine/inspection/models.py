@@ -196,6 +196,8 @@ class EdgeCounts(Frozen):
     grants_on: int
     grants_to: int
     owns: int
+    tags: int
+    tagged: int
 
 
 class EntityView(Frozen):
@@ -203,7 +205,8 @@ class EntityView(Frozen):
 
     `exists` is false for a name with grants on it before it is created. `builtin` is true for an entity that comes with
     the policy. `parents` are the places above it, the nearest first; `children` counts the entities directly below it
-    by type; those of the root include users and groups.
+    by type; those of the root include users and groups. `tags` are the tags of an object, and `tagged` what a tag is
+    on: the first 50 in byte order; `counts` has the numbers.
     """
 
     question: ShowEntity
@@ -220,6 +223,8 @@ class EntityView(Frozen):
     memberships: MembershipPage
     grants_on: GrantPage
     grants_to: GrantPage
+    tags: tuple[str, ...]
+    tagged: tuple[str, ...]
 
     def _repr_html_(self) -> str:
         lists = [
@@ -229,6 +234,8 @@ class EntityView(Frozen):
             ("memberships", [each.container for each in self.memberships.answer]),
             ("grants on it", [each.statement for each in self.grants_on.answer]),
             ("grants to it", [each.statement for each in self.grants_to.answer]),
+            ("tags", self.tags),
+            ("tagged with it", self.tagged),
         ]
         state = "" if self.exists else ", which does not exist"
         return verdict_html(self.ref, f"{indefinite(self.type)}{state}", lists, self.revision)

@@ -25,6 +25,7 @@ EDGES = {
     "ALLOW": ("#2e7d32", "{privilege}", "a grant, with its privilege"),
     "DENY": ("#c62828", "{privilege}", "a denial, with its privilege; it overrides every ALLOW"),
     "OWNS": ("#b8860b", "<type>", "ownership"),
+    "TAGGED": ("#6d4c41", "<type>", "a tag of an object, from the object to the tag"),
     "MEMBER_OF": ("#90a4ae", "<type>", "membership in a group"),
     "HAS_ROLE": ("#90a4ae", "<type>", "a held role"),
     "CHILD_OF": ("#cfd8dc", "<type>", "the object tree, from an object to its parent"),

@@ -233,6 +233,8 @@ def _show(view: "EntityView") -> None:
         ("children", [", ".join(children)] if children else []),
         ("owner", [printable(view.owner)] if view.owner else []),
         ("owns", [f"{counts.owns:,}"] if counts.owns else []),
+        ("tags", _first(view.tags, counts.tags)),
+        ("tagged", _first(view.tagged, counts.tagged)),
         ("members", _cut(map(_member, view.members.answer), view.members, f"members {ref} --all")),
         ("belongs to", _cut(map(_container, view.memberships.answer), view.memberships, f"memberships {ref} --all")),
         ("grants on", _cut(map(_grant, view.grants_on.answer), view.grants_on, f"grants --on {ref}")),
@@ -246,6 +248,11 @@ def _show(view: "EntityView") -> None:
 
 def _cut(texts: Iterable[str], shown: "MembershipPage | GrantPage", rest: str) -> list[str]:
     return [*texts, *([] if shown.complete else [f"... and more: grantpath {rest}"])]
+
+
+def _first(refs: Sequence[str], count: int) -> list[str]:
+    more = count - len(refs)
+    return [*map(printable, refs), *([f"... and {more:,} more"] if more else [])]
 
 
 def _grant(each: "Grant") -> str:
