@@ -16,9 +16,9 @@ from grantpath.engine.facts.set.fact_builder import FactVersionBuilder
 from grantpath.engine.facts.set.fact_draft import advanced
 from grantpath.engine.facts.set.fact_version import (
     OWNS,
+    TAGGED,
     FactOrigin,
     FactVersion,
-    effect_and_privilege,
     has_any,
     members,
 )
@@ -26,7 +26,7 @@ from grantpath.engine.facts.set.memory_check import MemoryChecks
 from grantpath.engine.facts.set.memory_paths import MemoryPaths, existing_below
 from grantpath.engine.facts.set.memory_views import MemoryViews
 from grantpath.engine.policy.clauses import Atom, Clauses
-from grantpath.engine.policy.facts import Fact
+from grantpath.engine.policy.facts import Fact, effect_and_privilege
 from grantpath.engine.policy.policy import Policy, Requirement
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.guard.transaction import Row
@@ -168,6 +168,8 @@ class MemoryGraph:
             there = object_ in (self.version.containers.get(subject) or ())
             if change["subject"] in joining and object_ >= 0:
                 above = [refs[each] for each in self.version.effective(object_) if refs[each] in joining]
+        elif edge == TAGGED:
+            there = self._tagged(change["object"], change["subject"])
         else:
             granted = self.version.granted_on(change["object"])
             there = has_any(granted.get(f"{edge} {change['privilege']}"), {subject})
@@ -190,9 +192,9 @@ class MemoryGraph:
             ref, refs = row["ref"], self.version.numbers.refs
             granted = [
                 [*effect_and_privilege(label), refs[by]]
-                for label, principals in self.version.granted_on(ref).items()
+                for label, principals in self.version.stored_on(ref).items()
                 for by in members(principals)
-                if label != OWNS
+                if label not in (OWNS, TAGGED)
             ]
             held = self._views.containers_of(ref)
             found.append({"ref": ref, "granted": granted, "held": held})
@@ -233,6 +235,17 @@ class MemoryGraph:
     def _granted(self, row: Values) -> bool:
         by = self.version.granted_on(row["object"]).get(f"{row['effect']} {row['privilege']}")
         return has_any(by, {self.version.numbers.find(row["subject"], -1)})
+
+    def _tag(self, rows: Sequence[Values], log: Sequence[Values]) -> list[Row]:
+        self._apply([_tagging(row) for row in rows if not self._tagged(row["object"], row["tag"])])
+        return []
+
+    def _untag(self, rows: Sequence[Values], log: Sequence[Values]) -> list[Row]:
+        self._apply(removed=[_tagging(row) for row in rows if self._tagged(row["object"], row["tag"])])
+        return []
+
+    def _tagged(self, object_: str, tag: str) -> bool:
+        return has_any(self.version.granted_on(object_).get(TAGGED), {self.version.numbers.find(tag, -1)})
 
     def _drop(self, refs: Sequence[str], all: bool, kept: Sequence[str], most: int) -> list[Row]:
         inside = {each: ref for ref in refs for each in self._inside(ref, all)}
@@ -293,15 +306,13 @@ class MemoryGraph:
                 yield "MEMBER", "", ref, container
         for member in self._views.members_of(ref):
             yield "MEMBER", "", member, ref
-        for label, by in self.version.granted_on(ref).items():
-            effect, name = effect_and_privilege(label)
+        for label, by in self.version.stored_on(ref).items():
             for principal in members(by):
-                yield effect, name, refs[principal], ref
+                yield _fact(label, refs[principal], ref)
         for place in self.version.places_of.get(number) or ():
-            for label, by in (self.version.grants.get(place) or {}).items():
+            for label, by in self.version.stored_on(refs[place]).items():
                 if has_any(by, {number}):
-                    effect, name = effect_and_privilege(label)
-                    yield effect, name, ref, refs[place]
+                    yield _fact(label, ref, refs[place])
 
     # ---- the log, which is not kept ----------------------------------------------------------------------------------
     def _log_tail(self) -> list[Row]:
@@ -332,6 +343,16 @@ def _clauses(condition: Any) -> Clauses:
         )
         for clause in condition
     )
+
+
+def _fact(label: str, principal: str, place: str) -> StoredFact:
+    """The fact of a label; the relationship of a tag begins at what has the tag."""
+    effect, name = effect_and_privilege(label)
+    return (effect, name, place, principal) if label == TAGGED else (effect, name, principal, place)
+
+
+def _tagging(row: Values) -> str:
+    return statement((TAGGED, "", row["object"], row["tag"]))
 
 
 def _granting(row: Values) -> str:

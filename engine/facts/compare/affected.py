@@ -8,12 +8,18 @@ import numpy as np
 
 from grantpath.engine.facts.compare.access_names import AskedName
 from grantpath.engine.facts.compare.equal_rows import numbered
-from grantpath.engine.facts.set.fact_version import OWNS, FactVersion, Numbers
+from grantpath.engine.facts.set.fact_version import (
+    TAGGED,
+    FactVersion,
+    Numbers,
+    fact_of,
+    members,
+)
 from grantpath.engine.policy.facts import FactKind, place_type
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.distinct_numbers import distinct
 from grantpath.graph.language.reference import Reference, type_of
-from grantpath.graph.language.statement import parse_statement
+from grantpath.graph.language.statement import Statement, parse_statement
 
 MOST_SOURCES = 62  # with more parts, all parts of a delta are merged, because each part is one bit of an integer
 MOST_BLOCKS = 16
@@ -179,11 +185,11 @@ class Affected:
         everyone = _Source()
         granted: dict[int, _Source] = {}
         joined: dict[int, _Source] = {}
-        find = self._sides[1].version.numbers.find
+        find, refs = self._sides[1].version.numbers.find, self._sides[1].version.numbers.refs
         for text in statements:
             words = parse_statement(text)
             object_, subject = find(words.object, -1), find(words.subject or "", -1)
-            if words.subject is None:
+            if words.kind == "add":
                 self._all_names = True
                 self.added_or_dropped.add(object_)
                 everyone.roots |= self._with_places_above(object_)
@@ -194,16 +200,33 @@ class Affected:
                 self._all_names = self.users_differ = True
                 self._member(joined, subject, object_)
             else:
-                word = OWNS if words.kind == "owner" else f"{words.effect} {words.privilege}"
-                self._words.add((word, type_of(words.object)))
-                source = granted.get(subject)
-                if source is None:
-                    source = granted[subject] = _Source(self._members(subject))
-                source.roots |= self._with_places_above(object_)
+                for principal, label, place in self._granted(words):
+                    self._words.add((label, type_of(refs[place])))
+                    source = granted.get(principal)
+                    if source is None:
+                        source = granted[principal] = _Source(self._members(principal))
+                    source.roots |= self._with_places_above(place)
         yield from granted.values()
         yield from joined.values()
         if everyone.roots:
             yield everyone
+
+    def _granted(self, words: Statement) -> Iterator[tuple[int, str, int]]:
+        """The grants and ownerships that begin or end with a fact: the principal, the label and the place. A tag brings
+        what is granted on it to what has the tag."""
+        numbers = self._sides[1].version.numbers
+        one, label, ref = fact_of(words)
+        principal, place = numbers.find(one, -1), numbers.find(ref, -1)
+        if label != TAGGED:
+            yield principal, label, place
+        for side in self._sides:
+            version, tags = side.version, side.version.numbers
+            if label == TAGGED:
+                for on_tag, by in (version.grants.get(principal) or {}).items():
+                    if by_tag := tags.label_by_tag(on_tag, type_of(one)):
+                        yield from ((each, by_tag, place) for each in members(by))
+            elif by_tag := tags.label_by_tag(label, type_of(ref)):
+                yield from ((principal, by_tag, tagged) for tagged in version.places_of.get(place) or ())
 
     def _user(self, user: int) -> _Source:
         """The source for a user that is added or dropped: every object that it can be allowed on."""

@@ -187,7 +187,7 @@ def _statement(fact: Fact, by: str, on: str) -> str:
     if fact.kind is FactKind.OWNS:
         return f"owner {by} of {on}"
     word = "deny" if fact.kind is FactKind.DENY else "allow"
-    return f"{word} {fact.privileges[0]} on {on} to {by}"
+    return f"{word} {fact.granted} on {fact.of_tag}{on} to {by}"
 
 
 def _principals(answer: SideAnswer, row: int) -> list[int]:

@@ -8,7 +8,16 @@ from dataclasses import replace
 import numpy as np
 
 from grantpath.engine.facts.set.copy_size import GRANT, MEMBERSHIP, need_room
-from grantpath.engine.facts.set.fact_version import EntityNumbers, FactOrigin, FactVersion, Grants, Numbers, members
+from grantpath.engine.facts.set.fact_version import (
+    TAGGED,
+    EntityNumbers,
+    FactOrigin,
+    FactVersion,
+    Grants,
+    Numbers,
+    is_stored,
+    members,
+)
 from grantpath.engine.facts.set.layered_map import LayeredMap
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.language.reference import type_of
@@ -25,7 +34,7 @@ def under_policy(version: FactVersion, policy: Policy) -> FactVersion:
         builder.member(member, containers)
     for place, granted in version.grants.items():
         for fact, by in granted.items():
-            for each in members(by):
+            for each in members(by) if is_stored(fact) else ():
                 builder.grant(each, fact, place)
     return builder.version(replace(version.origin, policy=policy.digest), version.revision)
 
@@ -59,7 +68,7 @@ class FactVersionBuilder:
             self._add(MEMBERSHIP * len(inside))
 
     def grant(self, by: int, fact: str, place: int) -> None:
-        """Adds a grant or an ownership; `fact` is 'ALLOW SELECT_TABLE' or OWNS."""
+        """Adds a grant, an ownership or a tag; `fact` is 'ALLOW SELECT_TABLE', OWNS or TAGGED."""
         key = sys.intern(fact)
         granted = self._grants.setdefault(place, {})
         former = granted.setdefault(key, by)
@@ -73,6 +82,7 @@ class FactVersionBuilder:
 
     def version(self, origin: FactOrigin, revision: int) -> FactVersion:
         """The collected facts, as a version with this revision."""
+        self._follow_tags()
         for (place, key), several in self._several.items():
             self._grants[place][key] = frozenset(several)
         return FactVersion(
@@ -88,6 +98,20 @@ class FactVersionBuilder:
             self._by_type(each for each in self._grants if each not in self._existing),
             self._size_of_edges,
         )
+
+    def _follow_tags(self) -> None:
+        """Adds, on what has a tag, what is granted on the tag."""
+        numbers = self._numbers
+        tagged = [place for place, granted in self._grants.items() if TAGGED in granted] if numbers.tag_types else ()
+        for place in tagged:
+            for tag in self._having(place, TAGGED):
+                for label in self._grants.get(tag) or ():
+                    if by_tag := numbers.label_by_tag(label, type_of(numbers.refs[tag])):
+                        for each in self._having(tag, label):
+                            self.grant(each, by_tag, place)
+
+    def _having(self, place: int, fact: str) -> Iterable[int]:
+        return self._several.get((place, fact)) or members(self._grants[place][fact])
 
     def _members(self) -> tuple[LayeredMap[int, Numbers], LayeredMap[int, tuple[int, ...]]]:
         users: dict[int, list[int]] = defaultdict(list)

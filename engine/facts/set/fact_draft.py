@@ -9,7 +9,15 @@ from typing import TypeVar
 import numpy as np
 
 from grantpath.engine.facts.set.copy_size import GRANT, MEMBERSHIP
-from grantpath.engine.facts.set.fact_version import OWNS, FactVersion, Grants, Numbers, has_any, members
+from grantpath.engine.facts.set.fact_version import (
+    TAGGED,
+    FactVersion,
+    Grants,
+    Numbers,
+    fact_of,
+    has_any,
+    members,
+)
 from grantpath.engine.facts.set.layered_map import LayeredMap
 from grantpath.graph.language.reference import type_of
 from grantpath.graph.language.statement import parse_statement
@@ -73,13 +81,13 @@ class FactDraft:
         """Adds or removes the fact of a canonical statement. Raises Contradiction."""
         words = parse_statement(text)
         object_ = self._number(words.object)
-        if words.subject is None:
+        if words.kind == "add":
             changed = self._entity(object_, adds)
         elif words.kind == "member":
-            changed = self._member(self._number(words.subject), object_, adds)
+            changed = self._member(self._number(words.subject or ""), object_, adds)
         else:
-            fact = OWNS if words.kind == "owner" else f"{words.effect} {words.privilege}"
-            changed = self._grant(self._number(words.subject), sys.intern(fact), object_, adds)
+            principal, label, _ = fact_of(words)
+            changed = self._grant(self._number(principal), sys.intern(label), object_, adds)
         if self._exact and not changed:
             raise Contradiction(text)
 
@@ -141,19 +149,45 @@ class FactDraft:
         return True
 
     def _grant(self, principal: int, fact: str, place: int, adds: bool) -> bool:
-        former: Grants | None = _latest(self._grants, self._former.grants, place)
-        granted = dict(former or {})
-        several = frozenset(members(granted.pop(fact, None)))
+        """Adds or removes a grant, an ownership or a tag, with what follows from it for what has the tag."""
+        several = frozenset(members(self._on(place).get(fact)))
         if (principal in several) == adds:
             return False
-        self._size_of_edges += GRANT if adds else -GRANT
-        several = several | {principal} if adds else several - {principal}
-        if several:
-            granted[fact] = several if len(several) > 1 else next(iter(several))
-        self._grants[place] = granted or None
-        has_some = any(has_any(by, {principal}) for by in granted.values())
-        _toggle(self._places_of, self._former.places_of, principal, place, has_some)
+        self._set(fact, place, several | {principal} if adds else several - {principal})
+        refs, tags = self._former.numbers.refs, self._former.numbers.tag_types
+        if fact == TAGGED:
+            for label in self._on(principal) if type_of(refs[principal]) in tags else ():
+                self._follow_tags(label, type_of(refs[principal]), place)
+        elif type_of(refs[place]) in tags:
+            for tagged in _latest(self._places_of, self._former.places_of, place) or ():
+                self._follow_tags(fact, type_of(refs[place]), tagged)
         return True
+
+    def _follow_tags(self, label: str, type_: str, place: int) -> None:
+        """Sets who has a grant on a tag of this type that the entity has."""
+        numbers = self._former.numbers
+        by_tag = numbers.label_by_tag(label, type_)
+        if by_tag is not None:
+            tags = (tag for tag in members(self._on(place).get(TAGGED)) if type_of(numbers.refs[tag]) == type_)
+            have = frozenset(by for tag in tags for by in members(self._on(tag).get(label)))
+            self._set(sys.intern(by_tag), place, have)
+
+    def _on(self, place: int) -> Grants:
+        return _latest(self._grants, self._former.grants, place) or {}
+
+    def _set(self, fact: str, place: int, principals: frozenset[int]) -> None:
+        """Sets who has a fact on an entity."""
+        granted = dict(self._on(place))
+        before = frozenset(members(granted.pop(fact, None)))
+        if before == principals:
+            return
+        self._size_of_edges += GRANT * (len(principals) - len(before))
+        if principals:
+            granted[fact] = principals if len(principals) > 1 else next(iter(principals))
+        self._grants[place] = granted or None
+        for each in before ^ principals:
+            has_some = any(has_any(by, {each}) for by in granted.values())
+            _toggle(self._places_of, self._former.places_of, each, place, has_some)
 
 
 def _relisted(listed: Mapping[str, list[str]], changed: Iterable[tuple[str, bool]]) -> Mapping[str, list[str]]:

@@ -13,15 +13,19 @@ import numpy.typing as npt
 from grantpath.engine.facts.set.copy_size import ENTITY
 from grantpath.engine.facts.set.layered_map import LayeredMap
 from grantpath.engine.policy.fact_plan import FactPlan
+from grantpath.engine.policy.facts import effect_and_privilege, of_tag, on_tag
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.language.reference import type_of
+from grantpath.graph.language.statement import Statement, parse_statement
 
 if TYPE_CHECKING:
     from grantpath.engine.facts.set.place_grants import ConditionGrants
 
-OWNS = "OWNS"
+OWNS, TAGGED = "OWNS", "TAGGED"
 Principals = int | frozenset[int]  # a single one is not in a set, because most facts have only one
-Grants = dict[str, Principals]  # by 'ALLOW SELECT_TABLE' or OWNS: who has it; never changed
+# By 'ALLOW SELECT_TABLE' or OWNS: who has it; by TAGGED: the tags of the entity; by 'ALLOW SELECT_TABLE#tag': who has
+# it on one of these tags. Never changed.
+Grants = dict[str, Principals]
 Numbers = npt.NDArray[np.int32]
 NOTHING: list[str] = []
 NO_GRANTS: Grants = {}
@@ -35,10 +39,19 @@ def members(principals: Principals | None) -> Collection[int]:
     return () if principals is None else (principals,) if isinstance(principals, int) else principals
 
 
-def effect_and_privilege(label: str) -> tuple[str, str]:
-    """ALLOW and SELECT_TABLE for 'ALLOW SELECT_TABLE'; OWNS and an empty text for OWNS."""
-    effect, _, privilege = label.partition(" ")
-    return effect, privilege
+def is_stored(label: str) -> bool:
+    """Whether the label is of a fact of the entity itself, not of one of its tags."""
+    return not of_tag(label)[1]
+
+
+def fact_of(words: Statement) -> tuple[str, str, str]:
+    """The principal, the label and the entity of a grant, an ownership or a tag. The principal of a tag is the tag."""
+    match words.kind:
+        case "tag":
+            return words.to or "", TAGGED, words.object
+        case "owner":
+            return words.subject or "", OWNS, words.object
+    return words.subject or "", f"{words.effect} {words.privilege}", words.object
 
 
 def has_any(principals: Principals | None, others: AbstractSet[int]) -> bool:
@@ -48,6 +61,18 @@ def has_any(principals: Principals | None, others: AbstractSet[int]) -> bool:
     return principals is not None and not others.isdisjoint(principals)
 
 
+def by_tags(version: "FactVersion", statements: Iterable[str]) -> set[int]:
+    """The entities that have a tag, and whose facts by tags the facts of these statements can change."""
+    find, found = version.numbers.find, set[int]()
+    for text in statements:
+        words = parse_statement(text)
+        if words.kind == "tag":
+            found.add(find(words.object, -1))
+        elif words.kind == "grant" and type_of(words.object) in version.numbers.tag_types:
+            found.update(version.places_of.get(find(words.object, -1)) or ())
+    return found - {-1}
+
+
 class EntityNumbers:
     """Gives numbers to references. All versions of a copy share the numbers, which are never removed. Only one thread
     at a time may extend them."""
@@ -55,6 +80,8 @@ class EntityNumbers:
     def __init__(self, policy: Policy) -> None:
         self._role_types = frozenset(policy.role_types)
         self._user_types = frozenset(policy.user_types)
+        self._by_tag = frozenset(policy.names.by_tag)
+        self.tag_types = frozenset(policy.names.by_tag.values())  # what is granted on these counts for what has them
         self.refs: list[str] = []
         self.size = 0  # bytes
         self.roles: set[int] = set()
@@ -80,6 +107,12 @@ class EntityNumbers:
                 self.users.add(number)
             self._number[ref] = number
         return number
+
+    def label_by_tag(self, label: str, type_: str) -> str | None:
+        """The label, on what has a tag of this type, of a fact of the tag; None if the fact does not count there."""
+        effect, privilege = effect_and_privilege(label)
+        name = on_tag(privilege, type_)
+        return f"{effect} {name}" if name in self._by_tag else None
 
     def copy(self) -> "EntityNumbers":
         """The same numbers, which another thread may then extend. May be called while a thread extends these."""
@@ -151,10 +184,11 @@ class FactVersion:
     """The facts at one revision; immutable. An entity is its number in `numbers`.
 
     The facts are `existing` (the entities that exist), `containers` (the groups and roles that a subject is in
-    directly) and `grants` (what is granted on an entity, and who owns it). The other maps are indexes of them:
-    `users_in` and `others_in` have the users, and the groups and roles, that are directly in a group or role;
-    `places_of` the entities on which a principal has a grant or an ownership; `listed`, by type and in byte order, the
-    references that exist, and `granted_names` those that have grants and do not exist.
+    directly) and `grants` (what is granted on an entity and on its tags, who owns it, and its tags). The other maps are
+    indexes of them: `users_in` and `others_in` have the users, and the groups and roles, that are directly in a group
+    or role; `places_of` the entities on which a principal has a grant or an ownership, also by their tags, and those
+    that a tag is on; `listed`, by type and in byte order, the references that exist, and `granted_names` those that
+    have grants and do not exist.
 
     The last three fields keep values that take long to derive: the effective principals of subjects, those of groups
     and roles, and the grants that a condition needs. Versions share the grants, and the effective principals as long as
@@ -191,8 +225,12 @@ class FactVersion:
         return self.existing.get(self.numbers.find(ref, -1)) is not None
 
     def granted_on(self, ref: str) -> Grants:
-        """What is granted on an entity, and who owns it."""
+        """What is granted on an entity and on its tags, who owns it, and its tags."""
         return self.grants.get(self.numbers.find(ref, -1)) or NO_GRANTS
+
+    def stored_on(self, ref: str) -> Grants:
+        """What is granted on an entity itself, who owns it, and its tags."""
+        return {label: by for label, by in self.granted_on(ref).items() if is_stored(label)}
 
     def effective(self, subject: int) -> AbstractSet[int]:
         """The subject with its groups and roles, direct or through others; kept while no membership changes."""

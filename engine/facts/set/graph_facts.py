@@ -24,8 +24,8 @@ def read_facts(
     builder = FactVersionBuilder(policy, limit)
     number = builder.number
 
-    def rows(query: str, part: tuple[str, str]) -> Iterable[Row]:
-        return cypher.load(query).run(store.read_all, root=tenant, low=part[0], high=part[1])
+    def rows(query: str, part: tuple[str, str], **more: list[str]) -> Iterable[Row]:
+        return cypher.load(query).run(store.read_all, root=tenant, low=part[0], high=part[1], **more)
 
     for part in parts:
         for row in rows("mirror_entities", part):
@@ -39,7 +39,7 @@ def read_facts(
                 containers[number(ref)].append(number(container))
         for member, inside in containers.items():
             builder.member(member, inside)
-        for row in rows("mirror_grants", part):
+        for row in rows("mirror_grants", part, tags=[*policy.file.tags], by_tag=[]):
             for ref, object_ in zip(row["refs"], row["objects"], strict=True):
                 builder.grant(number(ref), row["fact"], number(object_))
     return builder.version(origin, revision)

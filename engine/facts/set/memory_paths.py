@@ -1,13 +1,14 @@
 """Finds in memory the paths, the memberships and the facts for a remedy, in the form of the rows of Cypher."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
 from grantpath.engine.facts.set.descendants import Descendants, range_below
-from grantpath.engine.facts.set.fact_version import FactVersion, has_any, members
+from grantpath.engine.facts.set.fact_version import TAGGED, FactVersion, has_any, members
+from grantpath.engine.policy.facts import effect_and_privilege, held_entity, of_tag
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.language.reference import Reference, type_of
 
@@ -66,8 +67,19 @@ class MemoryPaths:
             for label, by in self._version.granted_on(place["ref"]).items():
                 if (fact := f"{label} {place['at']}") in facts and has_any(by, principals):
                     down = self._tree(place["of"], place["ref"])
-                    for principal in principals & {*members(by)}:
+                    own, tag_type = of_tag(label)
+                    for principal in principals & {*members(by)} if not tag_type else ():
                         yield _Edge(fact, principal, label, place["ref"], down=down)
+                    for tag, on_tag in self._on_tags(place["ref"], tag_type, own):
+                        for principal in principals & on_tag:
+                            yield _Edge(fact, principal, own, tag, down=[*down, tag] if down else [])
+
+    def _on_tags(self, ref: str, type_: str, label: str) -> Iterator[tuple[str, set[int]]]:
+        """The tags of a type that an entity has, each with those who have a fact of this label on it."""
+        refs = self._version.numbers.refs
+        for tag in members(self._version.granted_on(ref).get(TAGGED)):
+            if type_of(refs[tag]) == type_ and (by := members(self._version.granted_on(refs[tag]).get(label))):
+                yield refs[tag], {*by}
 
     def _granted_below(self, principals: AbstractSet[int], below: Iterable[Entry]) -> Iterable[_Edge]:
         refs = self._version.numbers.refs
@@ -85,12 +97,11 @@ class MemoryPaths:
                             )
 
     def _held(self, principals: AbstractSet[int], places: Iterable[Entry], facts: Iterable[str]) -> Iterable[_Edge]:
-        named = {f"HOLDS {place['at']}": place["ref"] for place in places}
+        named = {place["at"]: place["ref"] for place in places}
         for fact in facts:
-            if fact.startswith("HOLDS "):
-                number = self._version.numbers.find(named.get(fact) or fact.removeprefix("HOLDS ="))
-                if number is not None and number in principals:
-                    yield _Edge(fact, number)
+            number = (ref := held_entity(fact, named)) and self._version.numbers.find(ref)
+            if isinstance(number, int) and number in principals:
+                yield _Edge(fact, number)
 
     def _first(self, edges: Iterable[_Edge]) -> list[_Edge]:
         """The first edges of each fact."""
@@ -178,6 +189,14 @@ class MemoryPaths:
                 for place in places
                 for label, by in version.granted_on(place["ref"]).items()
                 if (own := later.intersection(members(by)))
+            ],
+            "denied": [
+                {"fact": f"{label} {place['at']}", "by": refs[each], "tags": [tag]}
+                for place in places
+                for label in version.granted_on(place["ref"])
+                if effect_and_privilege(label)[0] == "DENY" and of_tag(label)[1]
+                for tag, by in self._on_tags(place["ref"], of_tag(label)[1], of_tag(label)[0])
+                for each in by
             ],
             "reached": [refs[each] for each in later],
             "inside": [

@@ -4,10 +4,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from grantpath.engine.facts.set.descendants import Descendants
-from grantpath.engine.facts.set.fact_version import OWNS, FactVersion, effect_and_privilege, has_any, members
+from grantpath.engine.facts.set.fact_version import (
+    OWNS,
+    TAGGED,
+    FactVersion,
+    has_any,
+    members,
+)
 from grantpath.engine.facts.set.memory_paths import MemoryPaths, existing_below, route
+from grantpath.engine.policy.facts import effect_and_privilege
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.language.reference import Reference, length_of
+
+TAGS = 50  # tags, and objects of a tag, that show_entity.cypher lists
 
 
 class MemoryViews:
@@ -36,6 +45,10 @@ class MemoryViews:
                 "grants_on": sum(each["subject"] not in hidden for each in self._grants_on(ref)),
                 "grants_to": sum(each["object"] not in hidden for each in self._grants_to(ref)),
                 "owns": sum(1 for _ in self.owned(ref)),
+                "tags": len(tags := self.tags_of(ref)),
+                "tagged": len(tagged := self.tagged_with(ref)),
+                "tag_refs": tags[:TAGS],
+                "tagged_refs": tagged[:TAGS],
                 "children": [
                     [type_, str(number)] for type_, number in self._children(entity, hidden, beside) if number
                 ],
@@ -107,6 +120,17 @@ class MemoryViews:
         owners = members(self._version.granted_on(ref).get(OWNS))
         return next((self._version.numbers.refs[each] for each in owners), None)
 
+    def tags_of(self, ref: str) -> list[str]:
+        """The tags of an object, in byte order."""
+        return sorted(self._version.numbers.refs[each] for each in members(self._version.granted_on(ref).get(TAGGED)))
+
+    def tagged_with(self, ref: str) -> list[str]:
+        """What a tag is on, in byte order."""
+        number = self._version.numbers.find(ref, -1)
+        return sorted(
+            each for each in self._places(ref) if has_any(self._version.granted_on(each).get(TAGGED), {number})
+        )
+
     def members_of(self, ref: str) -> list[str]:
         """The direct members of a group or role."""
         version, number = self._version, self._version.numbers.find(ref)
@@ -123,7 +147,7 @@ class MemoryViews:
         return [self._version.numbers.refs[each] for each in found]
 
     def _grants_on(self, ref: str) -> Iterator[dict[str, str]]:
-        for label, by in self._version.granted_on(ref).items():
+        for label, by in self._version.stored_on(ref).items():
             effect, privilege = effect_and_privilege(label)
             for principal in members(by) if privilege else ():
                 subject = self._version.numbers.refs[principal]

@@ -11,11 +11,12 @@ from grantpath.engine.facts.kernel.intervals import Ints
 from grantpath.engine.policy.facts import Fact, FactKind
 from grantpath.graph.files.bounded_parquet import codes
 
-EFFECTS = (FactKind.ALLOW, FactKind.DENY, FactKind.OWNS)
+EFFECTS = (FactKind.ALLOW, FactKind.DENY, FactKind.OWNS, FactKind.TAGGED)
+WITHOUT_PRIVILEGE = (FactKind.OWNS.value, FactKind.TAGGED.value)
 
 
 def interval_columns(facts: FactTable) -> dict[str, Any]:
-    """The columns of `intervals`, in the order of the facts. The privilege of an ownership is empty."""
+    """The columns of `intervals`, in the order of the facts. The privilege of an ownership and of a tag is empty."""
     return {
         "holder": facts.principal,
         "effect": _words([fact.kind.value for fact in facts.keys], facts.key),
@@ -46,9 +47,11 @@ def keys_of(table: pa.Table) -> tuple[Ints, tuple[Fact, ...]]:
 
 def _fact(effect: str, privilege: str, type_: str) -> Fact:
     if effect not in (kind.value for kind in EFFECTS):
-        raise ValueError(f"{effect!r} is not an effect; the effects are ALLOW, DENY and OWNS")
-    if bool(privilege) == (effect == FactKind.OWNS.value):
-        raise ValueError(f"{effect} with the privilege {privilege!r}; ALLOW and DENY have one, OWNS has none")
+        raise ValueError(f"{effect!r} is not an effect; the effects are {', '.join(kind.value for kind in EFFECTS)}")
+    if bool(privilege) == (effect in WITHOUT_PRIVILEGE):
+        raise ValueError(
+            f"{effect} with the privilege {privilege!r}; ALLOW and DENY have one, OWNS and TAGGED have none"
+        )
     return Fact.parse(f"{effect} {privilege} {type_}" if privilege else f"{effect} {type_}")
 
 

@@ -3,9 +3,9 @@
 import numpy as np
 
 from grantpath.engine.facts.set.fact_builder import FactVersionBuilder
-from grantpath.engine.facts.set.fact_version import OWNS, FactOrigin, FactVersion
+from grantpath.engine.facts.set.fact_version import FactOrigin, FactVersion, is_stored
 from grantpath.engine.facts.snapshot.snapshot_reader import SnapshotReader
-from grantpath.engine.policy.facts import Fact, FactKind
+from grantpath.engine.policy.facts import Fact
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.files.remote_path import AnyPath
@@ -32,12 +32,13 @@ def read_snapshot(
     table = source.fact_table
     names = [_stored(fact) for fact in table.keys]
     for principal, key, place in zip(table.principal.tolist(), table.key.tolist(), table.place.tolist(), strict=True):
-        builder.grant(principal, names[key], place)
+        if is_stored(names[key]):
+            builder.grant(principal, names[key], place)
     return builder.version(origin, source.meta.revision)
 
 
 def _stored(fact: Fact) -> str:
-    return OWNS if fact.kind is FactKind.OWNS else f"{fact.kind.value} {fact.privileges[0]}"
+    return " ".join((fact.kind.value, *fact.privileges))
 
 
 def need_snapshot_of(source: SnapshotReader, tenant: str, policy: Policy, origin: FactOrigin, revision: int) -> None:

@@ -18,7 +18,8 @@ from grantpath.engine.facts.kernel.tree_order import Numbering
 from grantpath.engine.facts.snapshot.current_folder import current_version, read_small, unreachable
 from grantpath.engine.facts.snapshot.interval_table import keys_of
 from grantpath.engine.facts.snapshot.stored_refs import StoredRefs
-from grantpath.engine.policy.policy import UPGRADE, Policy, from_source
+from grantpath.engine.policy.policy import Policy, from_source
+from grantpath.engine.policy.schema import UPGRADE
 from grantpath.graph.errors import InvalidInput, InvalidPolicy
 from grantpath.graph.files.bounded_parquet import Kind, TableStream, codes, read_bounded, row_count, stream_bounded
 from grantpath.graph.files.remote_path import AnyPath, path_at
