@@ -1,7 +1,8 @@
 """Answers many questions about many small tenants, e.g. those of scenario files, in one run of Spark."""
 
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from grantpath.engine.facts.kernel.tree_order import Numbering, number
 from grantpath.engine.facts.snapshot.snapshot_questions import BoundQuestion, QuestionBinder, evaluate
 from grantpath.engine.tenants.tenant_state import TenantState
 from grantpath.graph.errors import GrantpathError, InvalidInput
+from grantpath.graph.language.reference import type_of
 from grantpath.graph.language.statement import Check, Which, Who
 from grantpath.graph.progress import ReportLine
 from grantpath.spark_sync.mirroring.closure import close, composition
@@ -96,15 +98,15 @@ class _NumberedState:
         self.asked: list[tuple[int, BoundQuestion]] = []
         self.pairs: list[tuple[int, int]] = []
         held = [edge for edge in state.edges if edge.kind in ("MEMBER_OF", "HAS_ROLE")]
-        facts = [edge for edge in state.edges if edge.kind not in ("MEMBER_OF", "HAS_ROLE")]
+        facts = [*_facts(state)]
         self._graph = Graph(
             list(state.entities),
             [edge.source for edge in held],
             [edge.target for edge in held],
             [edge.kind for edge in held],
-            [edge.source for edge in facts],
-            [f"{edge.kind} {edge.privilege}" if edge.privilege else edge.kind for edge in facts],
-            [edge.target for edge in facts],
+            [principal for principal, _, _ in facts],
+            [label for _, label, _ in facts],
+            [place for _, _, place in facts],
         )
         self._where = Positions(pa.array(self.numbering.refs))
         self.source, self.target = self._where(self._graph.member), self._where(self._graph.member_of)
@@ -119,6 +121,27 @@ class _NumberedState:
             Roles(self.source[role][order], self.target[role][order]),
             [bound for _, bound in self.asked],
         )
+
+
+def _facts(state: TenantState) -> Iterator[tuple[str, str, str]]:
+    """The principal, the label and the place of each fact, and of what follows for it from a grant on a tag."""
+    tagged = defaultdict[str, list[str]](list)
+    for edge in state.edges:
+        if edge.kind == "TAGGED":
+            tagged[edge.target].append(edge.source)
+    for edge in state.edges:
+        match edge.kind:
+            case "MEMBER_OF" | "HAS_ROLE":
+                continue
+            case "TAGGED":
+                yield edge.target, edge.kind, edge.source
+            case "OWNS":
+                yield edge.source, edge.kind, edge.target
+            case _:
+                yield edge.source, f"{edge.kind} {edge.privilege}", edge.target
+                privilege = state.policy.names.privilege_by_tag(edge.privilege or "", type_of(edge.target))
+                if privilege:
+                    yield from ((edge.source, f"{edge.kind} {privilege}", place) for place in tagged[edge.target])
 
 
 def _close_all(spark: SparkEngine, numbered: list[_NumberedState]) -> None:

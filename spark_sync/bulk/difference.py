@@ -151,7 +151,7 @@ def _existing(source: Snapshot) -> set[str]:
 
 
 def _facts(source: Snapshot) -> set[StoredFact]:
-    """Memberships, owners and grants."""
+    """Memberships, owners, tags and grants."""
     refs = [*source.numbering.refs]  # as Python strings, because all of them are looked up
     facts = {("MEMBER", "", refs[member], refs[container]) for member, container in source.memberships}
     fact_table = source.fact_table
@@ -159,8 +159,10 @@ def _facts(source: Snapshot) -> set[StoredFact]:
         fact_table.principal.tolist(), fact_table.key.tolist(), fact_table.place.tolist(), strict=True
     ):
         fact = fact_table.keys[key]
-        privilege = "" if fact.kind is FactKind.OWNS else fact.privileges[0]
-        facts.add((fact.kind.value, privilege, refs[principal], refs[place]))
+        if fact.kind is FactKind.TAGGED:
+            facts.add((fact.kind.value, "", refs[place], refs[principal]))
+        elif not fact.of_tag:
+            facts.add((fact.kind.value, "".join(fact.privileges), refs[principal], refs[place]))
     return facts
 
 

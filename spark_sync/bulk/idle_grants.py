@@ -38,7 +38,7 @@ class IdleGrants:
     denied_at: Ints  # the position of the nearest place with such a DENY; -1 if the reason is not SHADOWED
     users: Ints  # the number of users that have the grant
     grants: int  # the number of all ALLOW and DENY grants
-    not_judged: int  # ALLOW grants that may be NOTHING_OPEN: some of their operations have no bulk answers
+    not_judged: int  # grants that may be without effect: on tags, and ALLOWs of operations that have no bulk answers
 
 
 class _Judge:
@@ -157,7 +157,7 @@ class _Judge:
         by_condition: dict[int, list[tuple[Ints, GrantUse]]] = {}
         for key, rows in self.rows_of.items():
             uses = [(use.condition, use) for use in self.uses.uses.get(key, ()) if use.condition in operations]
-            if key.kind is not FactKind.ALLOW or not uses:
+            if key.kind is not FactKind.ALLOW or key.of_tag or not uses:
                 continue
             left = rows[self.reason[rows] == 0]
             if not all(number in index for number, _ in uses):
@@ -179,11 +179,14 @@ def idle_grants(source: Snapshot, answers: ConditionAnswers, holders: UsersByPri
     judge = _Judge(source, answers, holders)
     grants = 0
     for key, rows in judge.rows_of.items():
-        if key.kind in (FactKind.ALLOW, FactKind.DENY):
+        if key.kind in (FactKind.ALLOW, FactKind.DENY) and not key.of_tag:
             grants += len(rows)
-            judge.find_dead(key, rows)
+            if source.policy.names.privilege_by_tag(key.granted, key.place):
+                judge.not_judged += len(rows)
+            else:
+                judge.find_dead(key, rows)
     for key, rows in judge.rows_of.items():
-        if key.kind is FactKind.ALLOW:
+        if key.kind is FactKind.ALLOW and not key.of_tag:
             judge.find_shadowed(key, rows)
     judge.find_nothing_open()
     row = np.flatnonzero(judge.reason)

@@ -43,7 +43,7 @@ class Touched:
                 "in between; mirror the root again and verify the new snapshot"
             )
         changes = [(entry, _statement(source, entry)) for entry in entries]
-        named = {ref for entry, each in changes for ref in (each.object, each.subject, entry.actor)}
+        named = {ref for entry, each in changes for ref in (each.object, each.subject, each.to, entry.actor)}
         self._at = {ref: at for at, ref in enumerate(source.numbering.refs) if ref in named}
         self._subjects = np.unique(np.array([at for each in changes for at in self._affected(*each)], np.int64))
         of_trees = [each.object for _, each in changes if each.kind in ("add", "drop", "rename", "move")]
@@ -68,17 +68,21 @@ class Touched:
             if ref in self._at:
                 yield self._at[ref]
         if statement.kind == "owner" and statement.object in self._at:
-            yield from self._owners(self._at[statement.object]).tolist()
+            yield from self._having(self._at[statement.object], (FactKind.OWNS,)).tolist()
+        # those who have a grant on the tag gain or lose it on the object
+        if statement.kind in ("tag", "untag") and statement.to in self._at:
+            yield from self._having(self._at[statement.to], (FactKind.ALLOW, FactKind.DENY)).tolist()
 
-    def _owners(self, at: int) -> Ints:
+    def _having(self, at: int, kinds: Sequence[FactKind]) -> Ints:
+        """The principals that have a fact of one of these kinds on a place."""
         fact_table = self._source.fact_table
-        owning = np.array([key.kind is FactKind.OWNS for key in fact_table.keys], np.bool_)
-        owners: Ints = (
-            fact_table.principal[(fact_table.place == at) & owning[fact_table.key]]
-            if len(owning)
+        chosen = np.array([key.kind in kinds for key in fact_table.keys], np.bool_)
+        found: Ints = (
+            fact_table.principal[(fact_table.place == at) & chosen[fact_table.key]]
+            if len(chosen)
             else fact_table.principal[:0]
         )
-        return owners
+        return found
 
 
 def _statement(source: Snapshot, entry: Entry) -> Statement:

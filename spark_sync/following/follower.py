@@ -207,6 +207,8 @@ class Follower:
         for texts, holds in ((delta.removed, False), (delta.added, True)):
             for text in texts:
                 self._found.note(text, holds, self._policy)
+        if self._policy.names.by_tag:
+            self._found.note_by_tags(self._read(), version, [*delta.removed, *delta.added])
         self._version = version
 
     def _describe(self, last: int, rows: ChangeRows) -> None:

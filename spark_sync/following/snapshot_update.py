@@ -78,7 +78,8 @@ def changes_since(store: Store, source: Snapshot) -> tuple[int, ChangesMeanwhile
         found = changes(ask, source.policy, source.root, meta.revision, row["revision"])
         if same_root(row, ask("revision")):
             if found.base > meta.revision:
-                return f"the log does not describe what changed up to revision {found.base}"
+                why = "tags on which something is granted" if found.tags else "the log does not describe what"
+                return f"{why} changed up to revision {found.base}"
             return row["revision"], found
     raise Inconsistent(f"{meta.root} was created again while its log was read; try again when it changes less")
 

@@ -1,12 +1,13 @@
 """Brings ranges of a root that were read at different revisions to one revision, by the deltas of the log."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame, SparkSession
 
 from grantpath.engine.change.delta_records import RecordedDelta, recorded
 from grantpath.engine.change.deltas import BULK
+from grantpath.engine.facts.set.fact_version import FactVersion, by_tags, fact_of, is_stored, members
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.tenants.one_revision import GuardedAsk
 from grantpath.graph.language.reference import Reference, type_of
@@ -30,6 +31,7 @@ class ChangesMeanwhile:
     members: dict[Edge, bool] = field(default_factory=dict)
     facts: dict[Edge, bool] = field(default_factory=dict)
     before: dict[str | Edge, bool] = field(default_factory=dict)  # whether each of them was true at `base`, by the log
+    tags: bool = False  # whether tags changed at `base`, so that the log lacks what follows from them
 
     def __bool__(self) -> bool:
         return bool(self.entities or self.members or self.facts)
@@ -48,22 +50,44 @@ class ChangesMeanwhile:
                 role = policy.file.types[type_of(words.object)].kind == "role"
                 edge = subject, "HAS_ROLE" if role else "MEMBER_OF", words.object
                 self.members[edge] = holds
-            case "owner":
-                edge = subject, "OWNS", words.object
-                self.facts[edge] = holds
             case _:
-                edge = subject, f"{words.effect} {words.privilege}", words.object
+                edge = fact_of(words)
                 self.facts[edge] = holds
         self.before.setdefault(edge or words.object, not holds)
+
+    def note_by_tags(self, before: FactVersion, after: FactVersion, texts: Iterable[str]) -> None:
+        """Notes the facts that hold for what has a tag, after the facts of these statements were added or removed."""
+        refs = after.numbers.refs
+        for place in by_tags(after, texts) | by_tags(before, texts):
+            was, now = (set(_by_tags_on(version, place)) for version in (before, after))
+            for label, principal in was ^ now:
+                edge = refs[principal], label, refs[place]
+                self.facts[edge] = (label, principal) in now
+                self.before.setdefault(edge, (label, principal) in was)
+
+
+def _by_tags_on(version: FactVersion, place: int) -> Iterator[tuple[str, int]]:
+    """The facts of a place that its tags have, each with a principal."""
+    for label, by in (version.grants.get(place) or {}).items():
+        if not is_stored(label):
+            yield from ((label, each) for each in members(by))
+
+
+def _is_about_tags(text: str, policy: Policy) -> bool:
+    """Whether the fact of a statement can decide about what has a tag."""
+    words = parse_statement(text)
+    if words.kind == "tag":
+        return type_of(words.to or "") in policy.names.by_tag.values()
+    given = words.kind == "grant" and policy.names.privilege_by_tag(words.privilege or "", type_of(words.object))
+    return bool(given)
 
 
 def changes(ask: GuardedAsk, policy: Policy, root: Reference, after: int, until: int) -> ChangesMeanwhile:
     """The changes after the revision `after` up to `until`, as far back as the log describes them exactly.
 
     The result's `base` is `after` if the log describes all changes, and at most BULK facts. Otherwise it is the last
-    revision that the log does not describe, or at which there were more than BULK facts. Ranges that were read before
-    `base` must be read again. `root`: the root object. Raises the errors of
-    `ask`.
+    revision that the log does not describe, that changes tags, or at which there were more than BULK facts. Ranges that
+    were read before `base` must be read again. `root`: the root object. Raises the errors of `ask`.
     """
     found, expected = ChangesMeanwhile(after), after + 1
     for delta in recorded(ask, after, root):
@@ -73,8 +97,11 @@ def changes(ask: GuardedAsk, policy: Policy, root: Reference, after: int, until:
             found = ChangesMeanwhile(delta.revision - 1)
         expected = delta.revision + 1
         _note(found, delta, policy)
-        if delta.bulk or delta.policy or len(found) > BULK:
-            found = ChangesMeanwhile(delta.revision)
+        tags = bool(policy.names.by_tag) and any(
+            _is_about_tags(text, policy) for texts in (delta.added, delta.removed) for text in texts
+        )
+        if delta.bulk or delta.policy or tags or len(found) > BULK:
+            found = ChangesMeanwhile(delta.revision, tags=tags)
     return found if expected > until else ChangesMeanwhile(until)
 
 

@@ -45,7 +45,7 @@ class Graph:
     member_of: list[str]
     kind: list[str]  # MEMBER_OF, HAS_ROLE
     principal: list[str]
-    fact: list[str]  # `ALLOW SELECT_TABLE`, `OWNS`
+    fact: list[str]  # `ALLOW SELECT_TABLE`, `OWNS`, `TAGGED` (the principal is the tag), `ALLOW SELECT_TABLE#tag`
     object: list[str]
 
 
@@ -64,7 +64,15 @@ def guarded_ask(store: Store, root: str) -> GuardedAsk:
     return ask
 
 
-def read_graph(store: Store, root: str, low: str = LOWEST, high: str = HIGHEST) -> Graph:
+TagTypes = Mapping[str, list[str]]  # the parameters of mirror_grants.cypher about tags
+
+
+def tag_types(policy: Policy) -> TagTypes:
+    """The types of a policy's tags, and the privileges that hold for what has a tag."""
+    return {"tags": [*policy.file.tags], "by_tag": [*policy.names.by_tag]}
+
+
+def read_graph(store: Store, root: str, tags: TagTypes, low: str = LOWEST, high: str = HIGHEST) -> Graph:
     """The entities whose references are from `low` on and before `high`, and the edges that begin at these entities.
 
     The root may change meanwhile: compare its revision marks before and after. Raises Unavailable.
@@ -77,7 +85,7 @@ def read_graph(store: Store, root: str, low: str = LOWEST, high: str = HIGHEST) 
         graph.member.extend(row["refs"])
         graph.member_of.extend(row["containers"])
         graph.kind.extend([row["kind"]] * len(row["refs"]))
-    for row in rows("mirror_grants", low=low, high=high):
+    for row in rows("mirror_grants", low=low, high=high, **tags):
         graph.principal.extend(row["refs"])
         graph.fact.extend([row["fact"]] * len(row["refs"]))
         graph.object.extend(row["objects"])

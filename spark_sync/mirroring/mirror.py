@@ -16,7 +16,7 @@ from grantpath.graph.files.remote_path import AnyPath, path_at
 from grantpath.graph.guard.store import Store
 from grantpath.graph.guard.transaction import query_by_name
 from grantpath.graph.progress import ReportLine
-from grantpath.spark_sync.mirroring.graph_rows import Graph, guarded_ask, read_graph
+from grantpath.spark_sync.mirroring.graph_rows import Graph, guarded_ask, read_graph, tag_types
 from grantpath.spark_sync.mirroring.parallel_mirror import mirror_in_tasks
 from grantpath.spark_sync.mirroring.parallel_reader import TenantMarks
 from grantpath.spark_sync.mirroring.snapshot_writer import write
@@ -78,7 +78,8 @@ def read(connection: Connection, root: str, progress: ReportLine) -> tuple[Tenan
         if kept is None:
             raise Unknown(f"{root} was dropped while it was read; name another root")
         # the policy of the revision: an upgrade is a change with its own revision
-        policy, graph = from_source(kept["source"]), read_graph(store, root)
+        policy = from_source(kept["source"])
+        graph = read_graph(store, root, tag_types(policy))
         ask("revision")
         if not graph.entities:
             raise registry.dropped(root)

@@ -18,7 +18,7 @@ from grantpath.graph.guard.store import Store
 from grantpath.graph.language.reference import Reference
 from grantpath.graph.progress import ReportLine
 from grantpath.spark_sync.mirroring.changes_meanwhile import ChangesMeanwhile, applied, changes
-from grantpath.spark_sync.mirroring.graph_rows import TreeKeys, guarded_ask
+from grantpath.spark_sync.mirroring.graph_rows import TreeKeys, guarded_ask, tag_types
 from grantpath.spark_sync.mirroring.parallel_order import ordered
 from grantpath.spark_sync.mirroring.parallel_reader import (
     RawRows,
@@ -79,7 +79,7 @@ def _read(
     """
     now, policy = _marks_and_policy(store, root)
     top = _root_object(store, root, policy)
-    reading = Reading(connection, root, now.made, now.policy, TreeKeys.of(policy), {})
+    reading = Reading(connection, root, now.made, now.policy, TreeKeys.of(policy), tag_types(policy), {})
     with ThreadPoolExecutor(1) as other:  # starts workers while the database finds the ranges
         ready = other.submit(make_ready, engine.spark, reading, raw / "ready")
         bounds = dict(enumerate(graph_ranges.ranges(store, root)))
@@ -89,7 +89,7 @@ def _read(
     for turn in range(TRIES):
         out = raw / str(turn)
         wanted = {number: bounds[number] for number in missing}
-        reading = Reading(connection, root, now.made, now.policy, TreeKeys.of(policy), wanted)
+        reading = Reading(connection, root, now.made, now.policy, TreeKeys.of(policy), tag_types(policy), wanted)
         done = read_ranges(engine.spark, reading, out)
         found |= {each.number: (each.revision, out) for each in done if each.same}
         was, (now, policy) = now, _marks_and_policy(store, root)

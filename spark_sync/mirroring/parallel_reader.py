@@ -19,6 +19,7 @@ from grantpath.graph.guard.store import Store
 from grantpath.spark_sync.mirroring.graph_rows import (
     RAW_DDL,
     Graph,
+    TagTypes,
     TreeKeys,
     guarded_ask,
     raw_batch,
@@ -70,6 +71,7 @@ class Reading:
     made: str
     policy: str
     keys: TreeKeys
+    tags: TagTypes
     bounds: Mapping[int, tuple[str, str]]  # of each range, by its number
 
 
@@ -161,7 +163,7 @@ def _read_ranges(
 def _read_range(store: Store, reading: Reading, number: int) -> Iterator[pa.RecordBatch]:
     low, high = reading.bounds[number]
     first: list[TenantMarks] = []
-    for at, graph in _parts(store, reading.root, low, high):
+    for at, graph in _parts(store, reading, low, high):
         first = first or [at]
         same = (at.made, at.policy) == (reading.made, reading.policy)
         if not same:
@@ -171,13 +173,14 @@ def _read_range(store: Store, reading: Reading, number: int) -> Iterator[pa.Reco
     yield raw_batch("range", 1, range=[number], revision=[first[0].revision], exists=[same])
 
 
-def _parts(store: Store, root: str, low: str, high: str) -> Iterator[tuple[TenantMarks, Graph]]:
+def _parts(store: Store, reading: Reading, low: str, high: str) -> Iterator[tuple[TenantMarks, Graph]]:
     """The range in parts, each of which was read between two changes. A part during which a change was committed is
     read again, in halves."""
+    root = reading.root
     rows, tries = graph_ranges.RANGE_ROWS, 0
     end, before = high, marks(store, root)
     while True:
-        graph = read_graph(store, root, low, end)
+        graph = read_graph(store, root, reading.tags, low, end)
         after = marks(store, root)
         if before == after:
             yield before, graph

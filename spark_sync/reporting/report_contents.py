@@ -202,11 +202,11 @@ class Contents:
             if entry.kind != "object"
         ]
         objects = sum(len(figures.listed[type_]) for type_, entry in entries.items() if entry.kind == "object")
-        kinds = dict.fromkeys((FactKind.ALLOW, FactKind.DENY, FactKind.OWNS), 0)
+        kinds = dict.fromkeys((FactKind.ALLOW, FactKind.DENY, FactKind.OWNS, FactKind.TAGGED), 0)
         facts = source.fact_table
         by_key = np.bincount(facts.key, minlength=len(facts.keys)).tolist()
         for key, count in zip(facts.keys, by_key, strict=True):
-            kinds[key.kind] += count
+            kinds[key.kind] += 0 if key.of_tag else count
         return [
             *tiles,
             Part("objects", objects),

@@ -9,6 +9,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.utils import is_remote
 
+from grantpath.engine.policy.facts import OF_TAG
 from grantpath.graph.errors import InvalidInput, ServerError
 from grantpath.graph.files.remote_path import AnyPath
 from grantpath.graph.messages import short
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("grantpath.spark")
 MEMBERSHIPS = ("MEMBER_OF", "HAS_ROLE")
-FACTS = ("ALLOW", "DENY", "OWNS")
+FACTS = ("ALLOW", "DENY", "OWNS", "TAGGED")
 CHILD_OF = "CHILD_OF"
 RELATIONSHIPS = (*MEMBERSHIPS, *FACTS, CHILD_OF)
 _LAST_SEGMENT = "(`(?:[^`]|``)*`|[^`.]*)$"
@@ -89,9 +90,14 @@ def _edges(spark: SparkSession, folder: AnyPath, objects: DataFrame, wanted: Seq
         parts.append(members.select("source", "target", "kind", nothing.alias("effect"), nothing.alias("privilege")))
     if chosen := [each for each in wanted if each in FACTS]:
         facts = read_parquet(spark, folder / "intervals").where(F.col("effect").isin(*chosen))
-        granted = F.col("effect") != "OWNS"
+        facts = facts.where(~F.col("privilege").contains(OF_TAG))  # they follow from TAGGED and the grants on tags
+        granted, tagged = F.col("effect").isin("ALLOW", "DENY"), F.col("effect") == "TAGGED"
         columns = [F.when(granted, F.col(column)).alias(column) for column in ("effect", "privilege")]
-        parts.append(facts.select("holder", "start", F.col("effect").alias("kind"), *columns))
+        ends = [
+            F.when(tagged, F.col(other)).otherwise(F.col(end))
+            for end, other in (("holder", "start"), ("start", "holder"))
+        ]
+        parts.append(facts.select(*ends, F.col("effect").alias("kind"), *columns))
     if CHILD_OF in wanted:
         inner = objects.where("parent >= 0")
         kind = F.lit(CHILD_OF).alias("kind")

@@ -23,9 +23,9 @@ class Snapshot(SnapshotReader):
         Without `spark`, it is in the running session; if there is none, a local one with GraphFrames is started.
 
         Vertices: `id` (the reference), `type`, `name` (the last segment, unquoted), `exists`. Edges: `src`, `dst`,
-        `relationship` (MEMBER_OF, HAS_ROLE, ALLOW, DENY, OWNS, CHILD_OF), `effect` and `privilege` (null unless ALLOW
-        or DENY). `relationships` limits the edges to these. Raises InvalidInput for an unknown relationship, or an
-        unreadable policy; ServerError if the session has no GraphFrames or is one of Spark Connect.
+        `relationship` (MEMBER_OF, HAS_ROLE, ALLOW, DENY, OWNS, TAGGED, CHILD_OF), `effect` and `privilege` (null unless
+        ALLOW or DENY). `relationships` limits the edges to these. Raises InvalidInput for an unknown relationship, or
+        an unreadable policy; ServerError if the session has no GraphFrames or is one of Spark Connect.
         """
         from grantpath.spark_sync.session.graph_frame import (
             graph_frame,  # only here: other uses of a snapshot need no Spark

@@ -49,7 +49,15 @@ select i.effect, i.privilege, p.ref as grantee, p.type as grantee_type, o.ref as
 from {schema}.raw_intervals i
 join {schema}.raw_objects p on p.position = i.holder
 join {schema}.raw_objects o on o.position = i.start
-where i.effect <> 'OWNS';
+where i.effect in ('ALLOW', 'DENY') and i.privilege not like '%#%';
+
+-- from objects, intervals: the tags of objects
+create or replace view {schema}.tags as
+select o.ref as object, o.type as object_type, t.ref as tag, t.type as tag_type
+from {schema}.raw_intervals i
+join {schema}.raw_objects t on t.position = i.holder
+join {schema}.raw_objects o on o.position = i.start
+where i.effect = 'TAGGED';
 
 -- from objects, intervals: direct owners
 create or replace view {schema}.owners as
