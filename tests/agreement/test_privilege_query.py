@@ -10,7 +10,7 @@ import pytest
 from grantpath import cypher
 from grantpath.engine import Authorizer, Unknown
 from grantpath.engine.policy import policy as policies
-from grantpath.engine.policy.facts import FactKind
+from grantpath.engine.policy.facts import FactKind, of_tag
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.language.statement import Check
 
@@ -50,10 +50,12 @@ def readable(policy: Policy) -> Asked:
             question = policy.question(name, type_)
             match question.clauses:
                 case (((atom,),),) if not question.one_role and {fact.kind for fact in atom.any} == {FactKind.ALLOW}:
-                    privileges = sorted({privilege for fact in atom.any for privilege in fact.privileges})
-                    places = sorted({fact.place for fact in atom.any})
-                    granted = {str(fact) for fact in atom.any}
-                    assert granted == {f"ALLOW {each} {at}" for each, at in product(privileges, places)}, granted
+                    own = [fact for fact in atom.any if not fact.of_tag]
+                    privileges = sorted({privilege for fact in own for privilege in fact.privileges})
+                    places = sorted({fact.place for fact in own})
+                    granted, found_own = {str(fact) for fact in atom.any}, {str(fact) for fact in own}
+                    assert found_own == {f"ALLOW {each} {at}" for each, at in product(privileges, places)}, granted
+                    places += sorted({of_tag(fact.privileges[0])[1] for fact in atom.any} - {""})
                     denied = {str(fact) for fact in atom.none}
                     assert denied in (set(), {each.replace("ALLOW", "DENY", 1) for each in granted}), denied
                     found[name, type_] = {"privileges": privileges, "places": places}

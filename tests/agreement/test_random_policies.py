@@ -22,6 +22,7 @@ from grantpath.graph.language.statement import Check
 from ..conftest import Closing, Tenants
 from ..oracle.language import Language, World, questions, type_of
 from ..support.random_policies import (
+    LABELS,
     LATER,
     LATER_FOLDER,
     PAGES,
@@ -102,6 +103,10 @@ class Places:
         world, at = self.world, str(fact).rpartition(" ")[2]
         ref = at[1:] if at.startswith("=") else self.named.get(at, "")
         match str(fact).split(" "):
+            case ["ALLOW" | "DENY" as effect, name, _] if "#" in name:
+                name, _, kind = name.partition("#")
+                tags = [tag for tagged, tag in world.tags if tagged == ref and type_of(tag) == kind]
+                return any((effect.lower(), name, tag, by) in world.grants for tag in tags for by in self.principals)
             case ["ALLOW" | "DENY" as effect, name, _]:
                 return any((effect.lower(), name, ref, by) in world.grants for by in self.principals)
             case ["OWNS", _]:
@@ -163,9 +168,9 @@ def changes(data: dict[str, Any]) -> Iterator[tuple[str, str, str | None, dict[s
     for kind, rules in data.get("changes", {}).items():
         for types, rule in rules.items():
             for ref in [each for each in entities(data) if type_of(each) in types.split(", ")]:
-                if kind in ("add", "drop", "rename", "move"):
+                if kind in ("add", "drop", "rename", "move", "tag"):
                     with_ = rule.get("with", {}) if isinstance(rule, dict) else {}
-                    yield kind, ref, None, dict.fromkeys(with_, PAGES[0])
+                    yield kind, ref, None, dict.fromkeys(with_, LABELS[0] if kind == "tag" else PAGES[0])
                     continue
                 allowed = {
                     "owner": data["types"][type_of(ref)].get("owned_by", []),
@@ -270,6 +275,7 @@ def entries(policy: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]
     yield "AskRules", policy.get("ask", {})
     yield from (("PrivilegeEntry", each) for each in policy["privileges"].values())
     yield from (("BuiltinEntry", each) for each in policy.get("builtin", {}).values())
+    yield from (("TagEntry", each) for each in policy.get("tags", {}).values())
     yield "Changes", policy.get("changes", {})
     for section in (*policy["operations"].values(), *policy.get("changes", {}).values()):
         for rule in section.values():

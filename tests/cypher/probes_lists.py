@@ -19,7 +19,7 @@ from .probes_questions import Twin, heeding
 def probes(worlds: list[Twin]) -> Iterator[Probe]:
     """The expected answers; which_below.cypher must answer what which.cypher answers, too."""
     for world in worlds:
-        yield from _lists(world)
+        yield from lists(world)
         for query in ("who", "which", "which_below"):
             name = f"pages of {query}, {world.graph.policy.name}"
             yield Probe(name, query, partial(_page_sizes, world, query), always([]))
@@ -98,7 +98,7 @@ def _docs(graph: Authorizer, query: str) -> list[str]:
         return list(graph.which("doc", "user:u", "READ"))
 
 
-def _lists(world: Twin) -> Iterator[Probe]:
+def lists(world: Twin) -> Iterator[Probe]:
     """Both lists that follow from each check: whole lists and second pages."""
     whos = dict.fromkeys(_key(Who(name=c.name, object=c.object, with_=c.with_)) for c in world.checks)
     for who in whos:

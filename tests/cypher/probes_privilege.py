@@ -33,10 +33,10 @@ PATHS = {
 
 def probes(lakehouse: Twin, cdap: Twin) -> Iterator[Probe]:
     for world in (lakehouse, cdap):
-        checks = _checks(world)
-        wanted = [world.oracle.check(each.subject, each.name, each.object) for each in checks]
+        asked = checks(world)
+        wanted = [world.oracle.check(each.subject, each.name, each.object) for each in asked]
         assert any(wanted) and not all(wanted)
-        yield Probe(f"privileges, {world.oracle.policy}", "privilege", partial(_decided, world, checks), always(wanted))
+        yield Probe(f"privileges, {world.oracle.policy}", "privilege", partial(decided, world, asked), always(wanted))
     for question, paths in PATHS.items():
         yield Probe(f"paths of {question}", "privilege", partial(_paths, lakehouse, *question), always(paths))
     diamond = partial(_paths, lakehouse, "user:diamond", "CREATE_TABLE", "schema:c.s")
@@ -44,7 +44,7 @@ def probes(lakehouse: Twin, cdap: Twin) -> Iterator[Probe]:
     yield Probe("a name has no privilege", "privilege", partial(_as_name, lakehouse), always([True, False]))
 
 
-def _checks(world: Twin) -> list[Check]:
+def checks(world: Twin) -> list[Check]:
     """Each privilege that the world's facts grant, for the subjects and on the objects of its checks."""
     asked = readable(world.graph.policy)
     granted = {fact.split()[1] for fact in world.small.facts if fact.split()[0] in ("allow", "deny")}
@@ -56,17 +56,18 @@ def _checks(world: Twin) -> list[Check]:
     ]
 
 
-def _decided(world: Twin, checks: list[Check]) -> list[bool]:
-    asked = readable(world.graph.policy)
-    return [ask(world.graph, asked, each) for each in checks]
+def decided(world: Twin, asked: list[Check]) -> list[bool]:
+    """The decisions of privilege.cypher."""
+    parameters = readable(world.graph.policy)
+    return [ask(world.graph, parameters, each) for each in asked]
 
 
 def _as_name(world: Twin) -> list[bool]:
     """The decision for a user, and while the user is only a name."""
     check = Check(subject="user:spared", name="SELECT_TABLE", object="table:c.s.t")
-    decided = _decided(world, [check])
+    before = decided(world, [check])
     with as_name(world.graph, check.subject):
-        return decided + _decided(world, [check])
+        return before + decided(world, [check])
 
 
 def _paths(world: Twin, subject: str, name: str, ref: str) -> list[list[str]]:

@@ -52,12 +52,13 @@ class Twin:
         return self.oracle.check(check.subject, check.name, check.object, check.with_, check.as_role)
 
 
-def twin(tenants: Tenants, policy: str) -> Twin:
-    small, world = WORLDS[policy], oracle(policy, ROOT_NAME)
+def twin(tenants: Tenants, policy: str, given: Small | None = None, root: str = ROOT_NAME) -> Twin:
+    """The world of a policy, or the given one."""
+    small, world = given or WORLDS[policy], oracle(policy, root)
     wrong = [fact for fact in small.facts if world.given(fact) != "done"]
     assert not wrong, wrong
-    tenants(policy, small.neighbour, ROOT_NAME)
-    graph = tenants(policy, small.facts, ROOT_NAME)
+    tenants(policy, small.neighbour, root)
+    graph = tenants(policy, small.facts, root)
     made = Twin(small, world, graph, [])
     for text in small.checks:
         check, allowed = parse_check(text)
@@ -69,12 +70,12 @@ def twin(tenants: Tenants, policy: str) -> Twin:
 def probes(worlds: list[Twin]) -> Iterator[Probe]:
     """The expected answers; the fastest first, the many explanations last."""
     for world in worlds:
-        yield _checks(world)
+        yield checks(world)
         yield from _unknown(world)
         for query in ("check", "who", "which", "explain", "remedy"):
             yield _heeding(world, query)
     for text, paths in PATHS.items():
-        yield _paths(worlds[0], text, paths)
+        yield paths_of(worlds[0], text, paths)
     yield Probe("explain shows one way of several", "explain", lambda: len(_diamond(worlds[0])), lambda: 1)
     yield Probe("remedy knows what is held", "remedy", lambda: _held(worlds[0]), lambda: HELD)
     denied = ("user:denied", "DENY SELECT_TABLE schema")
@@ -88,10 +89,11 @@ def probes(worlds: list[Twin]) -> Iterator[Probe]:
     yield Probe("explain shows nodes", "explain", lambda: _shown(worlds[0]), lambda: SHOWN)
     for world in worlds:
         for check in world.checks:
-            yield _explanation(world, check)
+            yield explanation(world, check)
 
 
-def _checks(world: Twin) -> Probe:
+def checks(world: Twin) -> Probe:
+    """The decisions of the world's checks."""
     return Probe(
         f"checks, {world.oracle.policy}",
         "check",
@@ -156,7 +158,8 @@ def heeding(graph: Authorizer, query: str, ask: Any) -> Probe:
 
 
 # ---- explanations ------------------------------------------------------------------------------------------------
-def _paths(world: Twin, text: str, paths: list[str]) -> Probe:
+def paths_of(world: Twin, text: str, paths: list[str]) -> Probe:
+    """The paths of a check."""
     check, allowed = parse_check(text)
 
     def look() -> tuple[bool, list[str]]:
@@ -166,7 +169,7 @@ def _paths(world: Twin, text: str, paths: list[str]) -> Probe:
     return Probe(f"explain {text}", "explain", look, lambda: (allowed, sorted(paths)))
 
 
-def _explanation(world: Twin, check: Check) -> Probe:
+def explanation(world: Twin, check: Check) -> Probe:
     """Mutants must explain as the unchanged queries, which test_explain.py and test_remedies.py verify."""
 
     def look() -> tuple[list[str], list[str]]:

@@ -157,6 +157,7 @@ def test_plan_has_no_warning(driver: neo4j.Driver, graph: Authorizer, name: str)
         "ALLOW",
         "DENY",
         "OWNS",
+        "TAGGED",
         "CHILD_OF",
         "Change",
         "Role",

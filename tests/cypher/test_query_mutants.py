@@ -26,6 +26,7 @@ from . import (
     probes_privilege,
     probes_questions,
     probes_remedies,
+    probes_tags,
 )
 from .groups import DECIDING
 from .mutation import Score
@@ -55,6 +56,7 @@ def probes(limited: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         # the special ones first: a mutant that nothing else kills is then not planned for the parameters of all others
         *probes_lists.one_role_at_a_time(tenants, tmp_path_factory.mktemp("turns")),
         *probes_lists.in_themselves(tenants, tmp_path_factory.mktemp("nested")),
+        *probes_tags.probes(tenants),
         *probes_facts.probes(*twins[:3]),
         *probes_remedies.probes(*twins[:3]),
         *probes_paths.probes(twins[0], wide),

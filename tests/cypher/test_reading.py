@@ -11,7 +11,7 @@ from .test_query_files import header
 
 DECIDING = ["check", "who", "which"]
 READ = [*DECIDING]
-LONGEST = 90  # lines of a body, comments included
+LONGEST = 100  # lines of a body, comments included
 DEEPEST = 5  # braces around a line
 # words of this project's own, and the words for them: principal, place, property, privilege
 OWN_WORDS = r"\b(hats?|holders?|held|spots?|marks?|edges?|at|named|whoever|somebody|anybody|everyone)\b"

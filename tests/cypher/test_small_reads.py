@@ -11,7 +11,7 @@ from grantpath.engine.policy import policy
 from grantpath.engine.tenants import registry
 from grantpath.graph.client.connection import Connection
 from grantpath.graph.guard.store import Store
-from grantpath.spark_sync.mirroring.graph_rows import Graph, read_graph
+from grantpath.spark_sync.mirroring.graph_rows import Graph, read_graph, tag_types
 from grantpath.spark_sync.mirroring.mirror import read
 
 from ..conftest import Tenants
@@ -102,7 +102,7 @@ def ranges_of(twin: Twin) -> Iterator[tuple[list[Any], list[Any]]]:
         rows = cypher.load("mirror_bound").run(store.read, root=tenant, low=low, rows=RANGE)
         assert len(rows) < 2
         high = rows[0]["bound"] if rows else "~"
-        yield rows_of(read_graph(store, tenant, low, high))
+        yield rows_of(read_graph(store, tenant, tag_types(twin.graph.policy), low, high))
         if not rows:
             return
         low = high
@@ -234,7 +234,7 @@ SIZED = [
     *("owner user:kx of catalog:kc", "allow USE_CATALOG on catalog:kc to role:kr"),
     *("deny USE_CATALOG on catalog:kc to user:kx", "deny USE_CATALOG on catalog:kd to user:kx"),
 ]
-SIZES = {"subjects": 4, "objects": 5, "members": 3, "owners": 1, "grants": 3, "changes": len(SIZED)}
+SIZES = {"subjects": 4, "objects": 5, "members": 3, "owners": 1, "tags": 0, "grants": 3, "changes": len(SIZED)}
 LISTED = [
     ("metalake:listed-a", "lakehouse", len(SIZED), False, SIZES),
     ("metalake:listed-b", "lakehouse", len(SIZED), False, SIZES),

@@ -79,7 +79,7 @@ NOT_RUN = {
 
 # Blocks that show a part of a file which a test uses: page, first line -> file.
 EXCERPTS = {
-    ("README.md", "// 1 the object, and the places above it"): "cypher/privilege.cypher",
+    ("README.md", "// 1 the object, the places above it, and their tags"): "cypher/privilege.cypher",
     ("docs/operating.md", "dbms.ssl.policy.bolt.enabled=true"): "tests/support/tls_server.py",
     ("docs/writing-a-policy.md", 'grants: {to: "user, group", deny: cascades}'): "docs/examples/ladders.yaml",
     ("docs/writing-a-policy.md", "builtin:"): "engine/policies/deltastream.yaml",

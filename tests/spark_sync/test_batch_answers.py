@@ -83,6 +83,7 @@ def _state(name: str, world: Oracle) -> TenantState:
         for container in containers
     ]
     edges += [Edge("OWNS", str(owner), str(owned)) for owned, owner in world.owners.items()]
+    edges += [Edge("TAGGED", str(tagged), str(tag)) for tagged, tag in world.tags]
     edges += [Edge(effect.upper(), str(by), str(on), privilege) for effect, privilege, on, by in world.grants]
     return TenantState(name, policy(world.policy), str(world.root), entities, edges)
 

@@ -32,7 +32,7 @@ pytestmark = [
         for text in ("DataFrame constructor is internal", "DataFrame.sql_ctx is an internal property")
     ),
 ]
-SEED = 6
+SEED = 8
 Rows = set[tuple[Any, ...]]
 
 
@@ -57,7 +57,8 @@ class Mirrored:
             for (ref,) in rows(Snapshot(self.out).graph(self.spark).vertices.select("id"))
         ]
         inside = {(chain[0], chain[1], "CHILD_OF", None, None) for chain in chains if len(chain) > 1}
-        every = held | owned | given | inside
+        tagged = {(object_, tag, "TAGGED", None, None) for object_, tag in dump["tags"]}
+        every = held | owned | tagged | given | inside
         return {kind: {row for row in every if row[2] == kind} for kind in graph_frame.RELATIONSHIPS}
 
 

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from grantpath.engine.facts.snapshot.snapshot_questions import ask
-from grantpath.engine.policy.policy import FACTS_FORMAT, UPGRADE
+from grantpath.engine.policy.schema import FACTS_FORMAT, UPGRADE
 from grantpath.graph.client.connection import Connection
 from grantpath.graph.errors import GrantpathError, InvalidInput
 from grantpath.graph.files import bounded_parquet
@@ -143,7 +143,12 @@ def changed(source: Path, out: Path, table: str, column: str, value: Callable[[A
         ("intervals", "holder", lambda holders: [*holders[:-1], 10**6], "'holder' names positions that are not"),
         ("intervals", "start", lambda starts: [*starts[:-1], -2], "'start' names positions that are not"),
         ("intervals", "effect", lambda effects: ["GRANT", *effects[1:]], "'GRANT' is not an effect; the effects are"),
-        ("intervals", "privilege", lambda names: ["" for _ in names], "ALLOW and DENY have one, OWNS has none"),
+        (
+            "intervals",
+            "privilege",
+            lambda names: ["" for _ in names],
+            "ALLOW and DENY have one, OWNS and TAGGED have none",
+        ),
         ("intervals", "type", lambda types: [f"{each} x" for each in types], "is not a fact"),
         ("closure", "holder", lambda holders: [*holders[:-1], 10**6], "'holder' names positions that are not"),
     ],
@@ -203,7 +208,7 @@ def test_a_snapshot_without_a_table_is_refused(made: Path, tmp_path: Path) -> No
 def test_snapshot_of_newer_facts_is_refused_with_the_remedy(made: Path, tmp_path: Path) -> None:
     shutil.copytree(made, tmp_path / "out")
     policy = json.loads((tmp_path / "out" / "policy.json").read_text())
-    (tmp_path / "out" / "policy.json").write_text(json.dumps({UPGRADE: FACTS_FORMAT + 1, **policy}))
+    (tmp_path / "out" / "policy.json").write_text(json.dumps({**policy, UPGRADE: FACTS_FORMAT + 1}))
     with pytest.raises(InvalidInput, match=UPGRADE):
         ask(tmp_path / "out", QUESTION)
 

@@ -36,6 +36,7 @@ SPELLED = {
     "table:hr.s.u": "table:hr.s.`u`",
     "organization:acme": "organization:`acme`",
     "kim": "`kim`",  # a new name
+    "tag:pii": "tag:`pii`",
 }
 GRANT = f"allow SELECT_TABLE on {TABLE} to {ROLE}"
 FACTS = [
@@ -95,6 +96,10 @@ SAMPLES: dict[str, Any] = {
     "rename.to": "kim",
     "move.ref": TABLE,
     "move.to": SCHEMA,
+    "tag.ref": TABLE,
+    "tag.with_": "tag:pii",
+    "untag.ref": TABLE,
+    "untag.from_": "tag:pii",
     "added": [f"allow SELECT_TABLE on {SCHEMA} to {ROLE}"],
     "removed": [GRANT],
     "who.after": "user:bob",
@@ -114,7 +119,7 @@ def spelled(value: Any) -> Any:
     if isinstance(value, str):
         return " ".join(SPELLED.get(word, word) for word in value.split(" "))
     if isinstance(value, Mapping):
-        return {key: SPELLED.get(each, each.replace("tag:pii", "tag:`pii`")) for key, each in value.items()}
+        return {key: SPELLED.get(each, each) for key, each in value.items()}
     if isinstance(value, list | tuple):
         return type(value)(spelled(each) for each in value)
     return value
@@ -178,7 +183,7 @@ def compare(auth: Authorizer, samples: Mapping[str, Any], needed: Mapping[str, A
             if method == "effects_of":
                 arguments["at"] = auth.revision_now()
             arguments |= {key: value for key, value in references.items() if key == name or key not in optional}
-            if name == "with_":
+            if name == "with_" and not verb:
                 arguments |= {"name": "associate_object_tags", "object": "table:hr.s.u"}
                 arguments = {key: value for key, value in arguments.items() if key in given}
             canonical = told(lambda: getattr(auth, method)(**arguments))  # noqa: B023

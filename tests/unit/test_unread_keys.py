@@ -92,11 +92,11 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "second objects of a grant": (
         {"changes.grant.file": {"if": "WRITE", "with": {"to": "file"}}},
-        "changes.grant.file.with: only `add` takes second objects; remove `with` from this rule of `grant`",
+        "changes.grant.file.with: only `add` and `tag` take second objects; remove `with` from this rule of `grant`",
     ),
     "with of a grant with if_new": (
         {"changes.grant.file": {"if": "WRITE", "if_new": {"team": "READ"}, "with": {"to": "file"}}},
-        "changes.grant.file.with: only `add` takes second objects; remove `with` from this rule of `grant`",
+        "changes.grant.file.with: only `add` and `tag` take second objects; remove `with` from this rule of `grant`",
     ),
     **{
         f"{key} of a grant with if_new": (

@@ -26,11 +26,13 @@ KNOWN: dict[str, Any] = {
     "actor": "user:ann",
     "grant_with": "MANAGE_GRANTS",
     "join_with": "MANAGE_GROUPS",
+    "tag": "tag:pii",
 }
 COMPANY = [
     *("add catalog:hr", "add schema:hr.public", "add table:hr.public.staff", "add role:analyst"),
     *("member user:bob of group:readers", "member group:readers of role:analyst", "owner user:ann of metalake:ml"),
     "allow SELECT_TABLE on table:hr.public.staff to role:analyst",
+    *("add tag:pii", "tag table:hr.public.staff with tag:pii"),
 ]
 LISTS = ("which_operations_a_grant_opens",)  # no row: its header says that the grant then allows nothing
 
@@ -49,7 +51,7 @@ def asked(graph: Authorizer, name: str, **changed: Any) -> list[Any]:
 def test_unknown_names_and_roots_are_named(graph: Authorizer, name: str) -> None:
     [row] = asked(graph, name, root="metalake:nowhere")
     assert "metalake:nowhere" in row["says"]
-    for key in cypher.load(name).parameters & {"subject", "other", "object", "group", "operation", "actor"}:
+    for key in cypher.load(name).parameters & {"subject", "other", "object", "group", "operation", "actor", "tag"}:
         missing = {"operation": "fly", "object": "table:hr.public.nothing"}.get(
             key, f"{KNOWN[key].split(':')[0]}:nobody"
         )

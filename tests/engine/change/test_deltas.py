@@ -42,6 +42,7 @@ def statements_of(auth: Authorizer) -> set[str]:
     text = """MATCH (e:Entity {root: $root}) WHERE coalesce(e.exists, true) RETURN 'add ' + e.ref AS fact
     UNION MATCH (a:Entity {root: $root})-[:MEMBER_OF|HAS_ROLE]->(b) RETURN 'member ' + a.ref + ' of ' + b.ref AS fact
     UNION MATCH (a:Entity {root: $root})-[:OWNS]->(b) RETURN 'owner ' + a.ref + ' of ' + b.ref AS fact
+    UNION MATCH (a:Entity {root: $root})-[:TAGGED]->(b) RETURN 'tag ' + a.ref + ' with ' + b.ref AS fact
     UNION MATCH (a:Entity {root: $root})-[g:ALLOW|DENY]->(b)
     RETURN toLower(type(g)) + ' ' + g.privilege + ' on ' + b.ref + ' to ' + a.ref AS fact"""
     return {row["fact"] for row in auth.store.execute(text, {"root": auth.tenant})}

@@ -62,12 +62,12 @@ def test_the_style_is_accepted_and_a_card_fills_the_editor(page: Page, graph: Au
     page.get_by_text("who is in a group", exact=True).click()
     expect(page.get_by_role("heading", name="who is in a group")).to_be_visible()
     boxes = page.locator("pre.runnable:visible")
-    assert boxes.count() == 2
+    expect(boxes).to_have_count(2)
     header, line, query = cypher.load("who_is_in_a_group").text.partition("// :params ")
     assert (header[:3], line) == ("// ", "// :params ")
     assert boxes.nth(1).inner_text().strip() == query.partition("\n")[2].strip()
-    boxes.nth(0).click()
-    expect(page.get_by_test_id("activeEditor")).to_contain_text(f":params {{group: 'group:readers', root: '{ROOT}'")
+    editor = expect(page.get_by_test_id("activeEditor"))
+    patiently(boxes.nth(0).click, editor.to_contain_text, f":params {{group: 'group:readers', root: '{ROOT}'")
     parameters = expect(page.get_by_test_id("rawParamData").first)
     patiently(page.get_by_test_id("editor-Run").click, parameters.to_contain_text, "group:readers")
 

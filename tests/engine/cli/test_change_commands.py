@@ -192,10 +192,9 @@ def test_dry_run_reports_and_changes_nothing(run: Run, root: str, store: Store) 
     assert (told["done"], told["dry_run"], told["revision"]) == (False, True, 7)
     assert run("change", "drop catalog:hr", "--by", "user:bob", *words).code == 1
     assert run("change", "drop catalog:none", *words).code == 2
-    assert (
-        run("change", "add user:x", "--dry-run", "--root", "metalake:typing-error", "--policy", "gravitino").code == 2
-    )
-    assert registry.find(store, "metalake:typing-error") is None
+    missing = f"{root}-missing"
+    assert run("change", "add user:x", "--dry-run", "--root", missing, "--policy", "gravitino").code == 2
+    assert registry.find(store, missing) is None
     log = run("log", "--refused", "--root", root, "--json").json
     assert (log["answer"], log["revision"]) == ([], 6)
 

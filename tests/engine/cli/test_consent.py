@@ -77,6 +77,39 @@ def test_consent_is_given_by_yes(run: Run, root: str, store: Store) -> None:
     assert root not in registry.names(store)
 
 
+TAGGED = [
+    *("add catalog:hr", "add schema:hr.s", "add table:hr.s.t", "add tag:pii", "add user:bob"),
+    *("allow USE_CATALOG on catalog:hr to user:bob", "allow USE_SCHEMA on catalog:hr to user:bob"),
+    *("allow SELECT_TABLE on catalog:hr to user:bob", "tag table:hr.s.t with tag:pii"),
+]
+DENY = "deny SELECT_TABLE on tag:pii to user:bob"
+
+
+@pytest.mark.parametrize("after", [["drop tag:pii"], ["rename tag:pii to x", "drop tag:x"]])
+@pytest.mark.parametrize("each", [[], ["--each"]])
+def test_a_tag_with_a_deny_is_dropped_only_with_consent(
+    run: Run, store: Store, tmp_path: Path, after: list[str], each: list[str]
+) -> None:
+    name = f"metalake:tagged_{uuid.uuid4().hex[:8]}"
+    file = tmp_path / "changes.txt"
+    file.write_text("\n".join([*TAGGED, DENY]))
+    try:
+        assert run("change", "--file", str(file), "--root", name, "--policy", "lakehouse", "--create").code == 0
+        file.write_text("\n".join(after))
+        words = ["change", "--file", str(file), *each, "--root", name]
+        asked = run(*words)
+        assert asked.code == 2
+        assert "dropping the tag ends deny SELECT_TABLE on tag:" in asked.err
+        assert "user:bob gains" in asked.err and "on table:hr.s.t" in asked.err
+        assert run("check", "user:bob", "SELECT_TABLE", "table:hr.s.t", "--root", name).code == 1
+        assert run(*words, "--yes").code == 0
+        assert run("check", "user:bob", "SELECT_TABLE", "table:hr.s.t", "--root", name).code == 0
+        file.write_text("add tag:none\ndrop tag:none\n")  # without a DENY, nothing asks
+        assert run(*words).code == 0
+    finally:
+        registry.remove(store, name)
+
+
 @pytest.mark.parametrize(
     "char", ["\u00a0", "\x1f", "\u2003", "\u200b", "\u3000", "\x0b", "\x0c", "\x85", "\x7f", "\ufeff"]
 )

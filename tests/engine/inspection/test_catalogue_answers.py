@@ -18,6 +18,8 @@ FACTS = [
     "add schema:hr.public",
     "add table:hr.public.staff",
     "add table:hr.public.pay",
+    "add tag:pii",
+    "tag table:hr.public.staff with tag:pii",
     "add user:ann",
     "add user:bob",
     "add user:`odd.name`",
@@ -36,6 +38,7 @@ FACTS = [
 GIVEN = {"subject": "user:bob", "other": "user:ann", "group": "role:analyst", "actor": "user:ann"}
 GIVEN |= {"object": "table:hr.public.staff", "operation": "load_table", "privilege": "SELECT_TABLE"}
 GIVEN |= {"second": "USE_SCHEMA", "gate": "USE_CATALOG", "grant_with": "MANAGE_GRANTS", "join_with": "MANAGE_GROUPS"}
+GIVEN |= {"tag": "tag:pii"}
 # the type of the object, by question, where another one than a table shows more
 TYPES = {"which_operations_a_grant_opens": "schema", "grants_behind_a_closed_gate": "catalog"}
 

@@ -41,6 +41,7 @@ class World:
             if each.kind in ("ALLOW", "DENY")
         )
         self.owner = {each.target: each.source for each in shown if each.kind == "OWNS"}
+        self.tags = {(each.source, each.target) for each in shown if each.kind == "TAGGED"}
         self.up: Edges = {}
         self.down: Edges = {}
         for each in shown:
@@ -191,7 +192,11 @@ def test_show_has_the_surroundings_of_an_entity(worlds: Worlds, policy: str) -> 
             "grants_on": len(on),
             "grants_to": len(to),
             "owns": sum(owner == ref for owner in world.owner.values()),
+            "tags": sum(tagged == ref for tagged, _ in world.tags),
+            "tagged": sum(tag == ref for _, tag in world.tags),
         }
+        assert view.tags == tuple(sorted(tag for tagged, tag in world.tags if tagged == ref))
+        assert view.tagged == tuple(sorted(tagged for tagged, tag in world.tags if tag == ref))
         for page, grants in ((view.grants_on, on), (view.grants_to, to)):
             assert [(each.object, each.subject, each.privilege, each.effect) for each in page.answer] == grants[:50]
             assert page.complete is (len(grants) <= 50)

@@ -139,7 +139,7 @@ def test_roots_are_listed_and_dropped(run: Run, root: str) -> None:
     listed = {each["root"]: each for each in run("roots", "--json").json["answer"]}
     assert listed[root]["policy"] == "gravitino"
     assert listed[root]["revision"] == listed[root]["sizes"]["changes"] == 12
-    sizes = {"subjects": 6, "objects": 4, "members": 2, "owners": 1, "grants": 1, "changes": 12}
+    sizes = {"subjects": 6, "objects": 4, "members": 2, "owners": 1, "tags": 0, "grants": 1, "changes": 12}
     assert listed[root]["sizes"] == sizes
     assert root in run("roots").out
     asked = run("roots", "drop", root)

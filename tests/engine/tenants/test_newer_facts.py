@@ -4,13 +4,16 @@ import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
+from pydantic import ValidationError, model_validator
 
 from grantpath import cypher
 from grantpath.engine import Authorizer, GrantpathError
-from grantpath.engine.policy.policy import FACTS_FORMAT, UPGRADE, from_source, load
-from grantpath.engine.policy.schema import PolicyFile
+from grantpath.engine.policy.policy import from_source, load
+from grantpath.engine.policy.schema import FACTS_FORMAT, UPGRADE, PolicyFile
 from grantpath.engine.transfer.exporter import dump
 from grantpath.graph.client.connection import Connection
 from grantpath.graph.errors import InvalidPolicy
@@ -36,7 +39,7 @@ CALLS: dict[str, Callable[[Authorizer, Path], object]] = {
 
 def newer(source: str) -> str:
     """The policy as a later version stores it."""
-    return json.dumps({UPGRADE: FACTS_FORMAT + 1, **json.loads(source)})
+    return json.dumps({**json.loads(source), UPGRADE: FACTS_FORMAT + 1})
 
 
 def raise_format(auth: Authorizer) -> None:
@@ -63,7 +66,7 @@ def test_open_client_gives_no_answer(tenant: Tenants, tmp_path: Path, call: str)
 def test_new_client_cannot_open_it(tenant: Tenants, server: Connection, policy: str | None, replica: bool) -> None:
     auth = tenant(given=FACTS)
     raise_format(auth)
-    with pytest.raises(InvalidPolicy, match=f"format {FACTS_FORMAT + 1}, .* reads {FACTS_FORMAT}; {UPGRADE}"):
+    with pytest.raises(InvalidPolicy, match=f"format {FACTS_FORMAT + 1}, .* reads up to {FACTS_FORMAT}; {UPGRADE}"):
         Authorizer.open(
             uri=server.uri, auth=(server.user, server.password), root=auth.tenant, policy=policy, replica=replica
         )
@@ -77,8 +80,29 @@ def test_it_cannot_be_mirrored(tenant: Tenants, server: Connection) -> None:
 
 
 def test_version_that_does_not_know_the_key_names_it() -> None:
-    """An older version reads the model alone: the message about the unknown key contains the remedy."""
-    with pytest.raises(ValueError, match=UPGRADE):
-        PolicyFile.model_validate_json(newer(load("gravitino").source))
+    """The message of an older version about the unknown key contains the remedy."""
+
+    class OlderFile(PolicyFile):
+        @model_validator(mode="before")
+        @classmethod
+        def _without_format(cls, fields: Any) -> Any:
+            return fields
+
+    with pytest.raises(ValidationError, match=UPGRADE):
+        OlderFile.model_validate_json(newer(load("gravitino").source))
+
+
+def test_policy_of_a_root_can_be_edited_as_a_file(tmp_path: Path) -> None:
+    source = json.loads(load("lakehouse").source)
+    assert source[UPGRADE] == FACTS_FORMAT
+    (tmp_path / "edited.yaml").write_text(yaml.safe_dump(source))
+    assert load(str(tmp_path / "edited.yaml")).digest == load("lakehouse").digest
+    for wrong in (FACTS_FORMAT + 1, 0, True, "2", None):
+        (tmp_path / "edited.yaml").write_text(yaml.safe_dump(source | {UPGRADE: wrong}))
+        with pytest.raises(InvalidPolicy, match=rf"edited.yaml:\d+: the facts have the format .*; {UPGRADE}"):
+            load(str(tmp_path / "edited.yaml"))
+
+
+def test_newer_policy_cannot_be_read() -> None:
     with pytest.raises(InvalidPolicy, match=UPGRADE):
         from_source(newer(load("gravitino").source))

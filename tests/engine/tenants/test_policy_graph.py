@@ -136,7 +136,9 @@ def test_questions_about_entities_do_not_read_the_policy_nodes(tenant: Tenants, 
 
 def _mirrored(graph: Authorizer, query: str) -> list[str]:
     """The part of a root that Spark reads."""
-    rows = cypher.load(query).run(graph.store.read_all, root=graph.tenant, low=LOWEST, high=HIGHEST)
+    tags = {"tags": [*graph.policy.file.tags], "by_tag": [*graph.policy.names.by_tag]}
+    given = tags if query == "mirror_grants" else {}
+    rows = cypher.load(query).run(graph.store.read_all, root=graph.tenant, low=LOWEST, high=HIGHEST, **given)
     found = []
     for row in rows:
         words = [str(value) for value in row.values() if not isinstance(value, list)]

@@ -113,7 +113,7 @@ def test_wrong_tables_are_refused(tenant: Tenants, tmp_path: Path) -> None:
     auth = tenant()
     write(tmp_path, {"subjects": [["user:ann"]]})
     for only, says in (
-        ([], r"--only names no table; name some of subjects, objects, members, owners, grants, or omit it"),
+        ([], r"--only names no table; name some of subjects, objects, members, owners, tags, grants, or omit it"),
         (["member"], r"the table 'member' is unknown \(did you mean members\?\); name some of subjects, "),
         (["subjects", "users"], r"the table 'users' is unknown.*; name some of subjects, "),
         (PEOPLE, rf"{tmp_path.name} contains no table members, which --only names; write members as \.parquet, "),

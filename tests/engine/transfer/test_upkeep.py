@@ -88,7 +88,7 @@ def test_command_reports_additions_and_removals(run: Run, store: Store, tmp_path
     name = f"metalake:replaced-{tmp_path.name}"
     words = ["load", str(tmp_path), "--root", name, "--policy", "gravitino", "--create"]
     (tmp_path / "subjects.csv").write_text("ref\nuser:ann\nuser:bob\n")
-    none = "0 objects, 0 members, 0 owners, 0 grants"
+    none = "0 objects, 0 members, 0 owners, 0 tags, 0 grants"
     assert run(*words).out == f"loaded 2 subjects, {none}; 2 added, revision 1\n"
     (tmp_path / "subjects.csv").write_text("ref\nuser:ann\nuser:cas\nuser:dan\n")
     assert run(*words, "--replace", "--yes").out == f"loaded 3 subjects, {none}; 2 added, 1 removed, revision 2\n"
