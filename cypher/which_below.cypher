@@ -108,19 +108,14 @@ CALL () {
     // root object down to an object is 1 if the role has access to the object, and 0 if not
     RETURN place, toInteger(verdicts[1]) - CASE place WHEN top THEN 0 ELSE toInteger(verdicts[0]) END AS change
   }
-  // all roles together; from here on no row has the principals, because Neo4j counts what a row refers to in the memory of
-  // each row that it sorts
+  // all roles together; from here on no row has the principals, and none has a list, because Neo4j counts what a row refers
+  // to in the memory of each row that it sorts
   WITH top, place, sum(change) AS change WHERE change <> 0
-  WITH top, collect([place, change]) AS changes
-  CALL (top, changes) {
-    UNWIND changes AS each WITH each[0] AS place, each[1] AS change
-    UNWIND CASE place WHEN top THEN COLLECT { MATCH (object:Entity {root: $root, type: $type}) WHERE object.ref > $after RETURN object }
-      ELSE COLLECT { MATCH (place)<-[:CHILD_OF*0..]-(object:Entity {type: $type}) WHERE object.ref > $after RETURN object } END AS object
-    WITH object, sum(change) AS roles WHERE roles > 0 AND coalesce(object.exists, true)
+  UNWIND CASE place WHEN top THEN COLLECT { MATCH (object:Entity {root: $root, type: $type}) WHERE object.ref > $after RETURN object }
+    ELSE COLLECT { MATCH (place)<-[:CHILD_OF*0..]-(object:Entity {type: $type}) WHERE object.ref > $after RETURN object } END AS object
+  WITH object, sum(change) AS roles WHERE roles > 0 AND coalesce(object.exists, true)
       AND ($length IS NULL OR COUNT { (object)-[:CHILD_OF*1..]->() } = $length)
-    RETURN object.ref AS ref
-  }
-  WITH ref ORDER BY ref LIMIT toInteger($limit) RETURN collect(ref) AS answer
+  WITH object.ref AS ref ORDER BY ref LIMIT toInteger($limit) RETURN collect(ref) AS answer
 }
 MATCH (after:Revision {root: $root})
 RETURN known, answer, revision, begun, after.revision AS revision_after, after.begun AS begun_after,

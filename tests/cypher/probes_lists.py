@@ -70,6 +70,8 @@ operations:
   doc:
     view: READ or LIST(parent)
     complete: every(READ in doc below folder)
+    glance: READ or everyone
+  user: {greet: "self(object) or everyone"}
 """
 
 
@@ -84,13 +86,20 @@ def in_themselves(tenants: Tenants, folder: Path) -> Iterator[Probe]:
     ]
     facts += ["allow READ on doc:a.b.x to user:u", "allow LIST on folder:a to user:u"]
     graph = tenants(str(folder / "nested.yaml"), facts)
-    for name, wanted in (("view", ["doc:a.b.x", "doc:a.x"]), ("complete", ["doc:a.b.x"])):
+    every = ["doc:a.b.x", "doc:a.x", "doc:c.y", "doc:t"]
+    for name, wanted in (("view", ["doc:a.b.x", "doc:a.x"]), ("complete", ["doc:a.b.x"]), ("glance", every)):
         look = partial(_whole, graph, name)
         yield Probe(f"types in themselves, {name}", "which_below lengths", look, always(wanted))
+    yield Probe("objects that are not in the tree", "which_below", partial(_users, graph), always(["user:u"]))
 
 
 def _whole(graph: Authorizer, name: str) -> list[str]:
     return list(graph.which("doc", "user:u", name))
+
+
+def _users(graph: Authorizer) -> list[str]:
+    with asking_below(graph):
+        return list(graph.which("user", "user:u", "greet"))
 
 
 def _docs(graph: Authorizer, query: str) -> list[str]:

@@ -60,6 +60,14 @@ def test_wide_answers_are_cut_and_pages_are_complete(wide: Authorizer, closing: 
     assert max(took.values()) < 10
 
 
+@pytest.mark.slow
+def test_many_grants_in_a_long_list_fit_into_the_memory_of_the_server(wide: Authorizer) -> None:
+    """Neo4j counts what a row refers to in the memory of each row that it sorts: a row must not refer to all grants."""
+    assert wide.given(["member user:reader of role:r"]) == [None]
+    assert len(list(wide.which("table", "user:reader", "SELECT_TABLE"))) == WIDE
+    assert len(list(wide.who("SELECT_TABLE", "table:c.s.t00000"))) == 1
+
+
 def test_deep_and_doubled_memberships_are_visited_once(tenant: Tenants) -> None:
     """Twenty diamonds one above the other: a million paths, and 60 groups."""
     facts = []
