@@ -1,6 +1,7 @@
 // access_by_a_single_edge.cypher: on which single edges does a subject's privilege on an object depend? Each row is a
-// membership or grant: if it is removed, the subject has no ALLOW of the privilege there or above.
-// Leaves out: owners, tags, privileges that imply it, DENYs and other conditions. Ask check_by_name for a decision.
+// membership or grant: if it is removed, the subject has no ALLOW of the privilege there or above, or on a tag there.
+// Leaves out: owners, tags that could be removed from the object, privileges that imply it, DENYs and other conditions.
+// Ask check_by_name for a decision.
 // $subject    STRING  'user:bob'
 // $privilege  STRING  'SELECT_TABLE'
 // $object     STRING  'table:hr.public.staff'
@@ -11,11 +12,14 @@
 // :params {subject: 'user:bob', privilege: 'SELECT_TABLE', object: 'table:hr.public.staff', root: 'metalake:ml'}
 OPTIONAL MATCH (subject:Entity {root: $root, ref: $subject}) WHERE coalesce(subject.exists, true)
 OPTIONAL MATCH (object:Entity {root: $root, ref: $object})
-OPTIONAL CALL (subject, object) {
-  // 1 the subject with its groups and roles, and their ALLOWs on the object and above it
+OPTIONAL MATCH (fact:RuleFact:RulePart {root: $root}) WHERE fact.fact STARTS WITH 'ALLOW ' + $privilege + '#'
+WITH subject, object, collect(fact.fact) AS by_tag
+OPTIONAL CALL (subject, object, by_tag) {
+  // 1 the subject with its groups and roles, and their ALLOWs on the object and above it, and on the tags there
   CALL (subject) { MATCH (subject)-[:MEMBER_OF|HAS_ROLE*0..]->(principal) RETURN collect(DISTINCT principal) AS principals }
-  MATCH (object)-[:CHILD_OF*0..]->()<-[grant:ALLOW {privilege: $privilege}]-(grantee) WHERE grantee IN principals
-  WITH principals, collect(grant) AS grants, collect(DISTINCT grantee) AS grantees
+  MATCH (object)-[:CHILD_OF*0..]->(above)-[:TAGGED*0..1]->(place)<-[grant:ALLOW {privilege: $privilege}]-(grantee)
+  WHERE grantee IN principals AND (place = above OR 'ALLOW ' + $privilege + '#' + place.type + ' ' + above.type IN by_tag)
+  WITH principals, collect(DISTINCT grant) AS grants, collect(DISTINCT grantee) AS grantees
   // 2 the principals that lead to a grantee, each with all that it belongs to
   CALL (principals, grantees) {
     UNWIND principals AS node

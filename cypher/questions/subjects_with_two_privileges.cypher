@@ -1,6 +1,6 @@
 // subjects_with_two_privileges.cypher: which users hold two privileges on one object that should not be held together?
-// Each by an ALLOW there or above, to the user, its groups or its roles, and without a DENY.
-// Leaves out: owners, tags, privileges that imply these, other conditions, and one role at a time. Ask check_by_name for a
+// Each by an ALLOW there or above, or on a tag there, to the user, its groups or its roles, and without a DENY.
+// Leaves out: owners, privileges that imply these, other conditions, and one role at a time. Ask check_by_name for a
 // decision.
 // $privilege  STRING  'SELECT_TABLE'
 // $second     STRING  'MODIFY_TABLE', the other privilege
@@ -10,13 +10,17 @@
 // paths LIST OF PATH (from the user to the grantees), says STRING (why a row has no answer)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {privilege: 'SELECT_TABLE', second: 'MODIFY_TABLE', object: 'table:hr.public.staff', root: 'metalake:ml'}
-// 1 the types of users, by the policy in the graph
+// 1 the types of users, and how grants on tags count, by the policy in the graph
 OPTIONAL MATCH (kind:RuleType:RulePart {root: $root, listed: true})
 WITH collect(kind.name) AS user_types
+OPTIONAL MATCH (fact:RuleFact:RulePart {root: $root}) WHERE any(name IN [$privilege, $second] WHERE fact.fact STARTS WITH 'ALLOW ' + name + '#')
+WITH user_types, collect(fact.fact) AS by_tag
 OPTIONAL MATCH (object:Entity {root: $root, ref: $object})
-OPTIONAL CALL (object, user_types) {
-  // 2 the grants of both privileges there and above, and the users to which each applies
-  MATCH (object)-[:CHILD_OF*0..]->()<-[grant:ALLOW|DENY]-(principal) WHERE grant.privilege IN [$privilege, $second]
+OPTIONAL CALL (object, user_types, by_tag) {
+  // 2 the grants of both privileges there and above, and on the tags there, and the users to which each applies
+  MATCH (object)-[:CHILD_OF*0..]->(above)-[:TAGGED*0..1]->(place)<-[grant:ALLOW|DENY]-(principal)
+  WHERE grant.privilege IN [$privilege, $second]
+    AND (place = above OR 'ALLOW ' + grant.privilege + '#' + place.type + ' ' + above.type IN by_tag)
   CALL (principal, user_types) {
     MATCH (user)-[:MEMBER_OF|HAS_ROLE*0..]->(principal) WHERE user.type IN user_types AND coalesce(user.exists, true)
     RETURN DISTINCT user

@@ -1,6 +1,6 @@
 // who_holds_a_privilege.cypher: which users hold a privilege on an object, by which grant and path? Every ALLOW of it
-// there or above, to the user, its groups or its roles; a user to which a DENY of it applies is omitted.
-// Leaves out: owners, tags, privileges that imply it, other conditions, and one role at a time. Ask who_by_name for a
+// there or above, or on a tag there, to the user, its groups or its roles; a user to which a DENY of it applies is omitted.
+// Leaves out: owners, privileges that imply it, other conditions, and one role at a time. Ask who_by_name for a
 // decision.
 // $privilege  STRING  'SELECT_TABLE'
 // $object     STRING  'table:hr.public.staff'
@@ -9,13 +9,18 @@
 // membership), granted PATH, says STRING (why a row has no answer)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {privilege: 'SELECT_TABLE', object: 'table:hr.public.staff', root: 'metalake:ml'}
-// 1 the types of users, by the policy in the graph
+// 1 the types of users, and how grants on tags count, by the policy in the graph
 OPTIONAL MATCH (kind:RuleType:RulePart {root: $root, listed: true})
 WITH collect(kind.name) AS user_types
+OPTIONAL MATCH (fact:RuleFact:RulePart {root: $root}) WHERE fact.fact STARTS WITH 'ALLOW ' + $privilege + '#'
+WITH user_types, collect(fact.fact) AS by_tag
 OPTIONAL MATCH (object:Entity {root: $root, ref: $object})
-OPTIONAL CALL (object, user_types) {
-  // 2 the grants of the privilege there and above, and the users to which each applies
-  MATCH (object)-[:CHILD_OF*0..]->(place)<-[grant:ALLOW|DENY {privilege: $privilege}]-(principal)
+OPTIONAL CALL (object, user_types, by_tag) {
+  // 2 the grants of the privilege there and above, and on the tags there, and the users to which each applies
+  MATCH (object)-[:CHILD_OF*0..]->(above)-[:TAGGED*0..1]->(place)
+  WHERE place = above OR 'ALLOW ' + $privilege + '#' + place.type + ' ' + above.type IN by_tag
+  WITH DISTINCT user_types, place
+  MATCH (place)<-[grant:ALLOW|DENY {privilege: $privilege}]-(principal)
   CALL (principal, user_types) {
     MATCH (user)-[:MEMBER_OF|HAS_ROLE*0..]->(principal) WHERE user.type IN user_types AND coalesce(user.exists, true)
     RETURN DISTINCT user

@@ -144,7 +144,12 @@ ON_TABLE = {"privilege": "SELECT_TABLE", "object": TABLE}
 QUESTIONS: dict[str, dict[str, Any]] = {
     "access_by_a_single_edge": {**ON_TABLE, "subject": USER},
     "who_holds_a_privilege": ON_TABLE,
-    "who_could_grant_themselves": {**ON_TABLE, "grant_with": "MANAGE_GRANTS", "join_with": "MANAGE_GROUPS"},
+    "who_could_grant_themselves": {
+        **ON_TABLE,
+        "grant_with": "MANAGE_GRANTS",
+        "join_with": "MANAGE_GROUPS",
+        "tag_with": "MODIFY_TABLE",
+    },
     "denies_without_an_allow": {},
     "memberships_given_twice": {},
     "subjects_with_two_privileges": {**ON_TABLE, "second": "USE_SCHEMA"},

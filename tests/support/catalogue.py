@@ -83,12 +83,19 @@ def steps(world: Oracle, start: Ref, end: Ref) -> int:
     return count
 
 
-def holds(world: Oracle, subject: Ref, privilege: str, on: Ref) -> bool:
-    """By plain grants: an ALLOW there or above, and no DENY."""
+def counting(world: Oracle, privilege: str, on: Ref) -> list[tuple[Ref, Ref]]:
+    """Where grants of the privilege count for the object: pairs of it, or what is above it, and that or its tag."""
+    types = world.privileges.get(privilege, ())
+    above = world.upward(on)
+    tagged = [pair for pair in world.tags if pair[0] in above and {each.type for each in pair} <= {*types}]
+    return [*((each, each) for each in above), *tagged]
+
+
+def holds(world: Oracle, subject: Ref, privilege: str, places: Iterable[Ref]) -> bool:
+    """By plain grants: an ALLOW on one of the places, and no DENY."""
+    reach = world.reach(subject)
     found = {
-        effect
-        for effect, name, place, by in world.grants
-        if name == privilege and place in world.upward(on) and by in world.reach(subject)
+        effect for effect, name, place, by in world.grants if name == privilege and place in places and by in reach
     }
     return found == {"allow"}
 

@@ -32,6 +32,18 @@ SELDOM = [
     *("allow MODIFY_TABLE on catalog:quiet to role:reader", "deny MODIFY_TABLE on table:quiet.s.t to user:sue"),
     "deny USE_CATALOG on catalog:quiet to group:left",
     "member user:same1 of role:reader",
+    *("add tag:open", "add tag:shut", "allow SELECT_TABLE on tag:open to role:reader", "owner group:left of tag:open"),
+    *(
+        "tag table:quiet.s.t with tag:open",
+        "allow SELECT_TABLE on tag:shut to group:chain3",
+        "deny SELECT_TABLE on tag:shut to user:sue",
+    ),
+    *(
+        "tag catalog:quiet with tag:open",
+        "allow MODIFY_TABLE on tag:open to user:clerk",
+        "allow MODIFY_TABLE on tag:shut to role:reader",
+    ),
+    *("allow MODIFY_TABLE on catalog:quiet to group:chain0", "allow APPLY_TAG on tag:open to user:clerk"),
 ]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from ...oracle import Oracle
 from ...oracle.facts import Grant
 from ...oracle.notation import Ref
-from ...support.catalogue import Case, Row, agree, inside, members, refs, securable, subjects, users
+from ...support.catalogue import Case, Row, agree, counting, inside, members, refs, securable, subjects, users
 from ...support.twin import Twin
 
 
@@ -13,7 +13,13 @@ def sample(twin: Twin, count: int) -> list[Ref]:
     """Objects and the root; half of them have grants."""
     granted = sorted({place for _, _, place, _ in twin.world.grants} & twin.world.existing)
     others = sorted(each for each in twin.world.existing if each.type not in ("user", "group"))
-    return [twin.world.root, *twin.rng.sample(granted, min(count, len(granted))), *twin.rng.sample(others, count)]
+    tagged = [each for each, tag in sorted(twin.world.tags) if tag in granted]
+    return [
+        twin.world.root,
+        *twin.rng.sample(granted, min(count, len(granted))),
+        *twin.rng.sample(others, count),
+        *tagged,
+    ]
 
 
 def test_what_is_granted_on_an_object(worlds: list[Twin]) -> None:
@@ -21,9 +27,10 @@ def test_what_is_granted_on_an_object(worlds: list[Twin]) -> None:
         for on in {*sample(twin, 6)}:
             above = twin.world.upward(on)
             wanted: list[tuple[object, ...]] = [
-                (effect.upper(), name, by, place, place != on)
+                (effect.upper(), name, by, place, tagged != on)
                 for effect, name, place, by in twin.world.grants
-                if place in above
+                for tagged, there in counting(twin.world, name, on)
+                if place == there
             ]
             owned = [
                 ("OWNS", None, twin.world.owners[each], each, each != on) for each in above if each in twin.world.owners

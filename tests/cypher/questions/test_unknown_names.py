@@ -26,6 +26,7 @@ KNOWN: dict[str, Any] = {
     "actor": "user:ann",
     "grant_with": "MANAGE_GRANTS",
     "join_with": "MANAGE_GROUPS",
+    "tag_with": "MODIFY_TABLE",
     "tag": "tag:pii",
 }
 COMPANY = [

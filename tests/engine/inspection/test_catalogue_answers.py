@@ -38,6 +38,7 @@ FACTS = [
 GIVEN = {"subject": "user:bob", "other": "user:ann", "group": "role:analyst", "actor": "user:ann"}
 GIVEN |= {"object": "table:hr.public.staff", "operation": "load_table", "privilege": "SELECT_TABLE"}
 GIVEN |= {"second": "USE_SCHEMA", "gate": "USE_CATALOG", "grant_with": "MANAGE_GRANTS", "join_with": "MANAGE_GROUPS"}
+GIVEN |= {"tag_with": "MODIFY_TABLE"}
 GIVEN |= {"tag": "tag:pii"}
 # the type of the object, by question, where another one than a table shows more
 TYPES = {"which_operations_a_grant_opens": "schema", "grants_behind_a_closed_gate": "catalog"}
