@@ -144,18 +144,16 @@ def explain(
     as_of: AsOf = None,
     snapshot: Snapshots = [],  # noqa: B006
     form: Annotated[
-        PathForm | None, typer.Option("--format", help="draw the paths: a tree, or a diagram for Mermaid or Graphviz")
+        PathForm | None, typer.Option("--format", help="a tree (default), or a diagram for Mermaid or Graphviz")
     ] = None,
 ) -> int:
     """Explain why SUBJECT can use NAME on REF, or why not.
 
     If it is allowed, this prints paths in the graph that allow it; if not, the nearest remedy, with the path of each
-    DENY that the remedy revokes. If further grants or memberships lead to the same decision, the last line reports it,
-    and --all prints their paths too. --json has the statements of the remedy as `remedy`, and whether the paths are
-    complete as `complete`. Exit codes as for check.
-
-    --format tree prints the paths as a tree, in which an asterisk marks grants and ownerships; mermaid and dot print
-    only a diagram.
+    DENY that the remedy revokes. The paths are a tree; an asterisk marks grants and ownerships. If further grants or
+    memberships lead to the same decision, the last line reports it, and --all prints their paths too. --format mermaid
+    and --format dot print only a diagram. --json has each path as a line of text and as nodes and edges, the statements
+    of the remedy as `remedy`, and whether the paths are complete as `complete`. Exit codes as for check.
     """
     if session.json and form is not None:
         raise InvalidInput(f"--json and --format {form} cannot be combined; give one of them")
@@ -176,11 +174,8 @@ def explain(
         print(explanation.draw("mermaid" if form is PathForm.mermaid else "dot"))
     else:
         show_decision(explanation.decision)
-        if form is None or not explanation.typed_paths:
-            lines(out(), "path" if len(explanation.paths) < 2 else "paths", explanation.paths, "cyan")
-        else:
-            for line in explanation.draw("tree").split("\n"):
-                out().print(styled(line, "cyan"))
+        drawn = explanation.draw("tree").split("\n") if explanation.typed_paths else explanation.paths
+        lines(out(), "path" if len(explanation.paths) < 2 else "paths", drawn, "cyan")
         if not explanation.complete:
             more = "the list is cut" if every else "--all has the paths of every deciding fact"
             out().print(styled(f"  these are not all paths: {more}", "dim"))

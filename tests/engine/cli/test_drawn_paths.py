@@ -7,11 +7,12 @@ __all__ = ["facts", "run"]
 
 def test_explain_draws_its_paths(run: Run, facts: str) -> None:
     asked = ("explain", "user:bob", "load_table", STAFF, "--root", facts)
-    tree = run(*asked, "--format", "tree")
+    tree = run(*asked)
     assert tree.code == 0
     assert tree.out.splitlines()[0] == f"allowed user:bob load_table on {STAFF}"
-    assert "\nuser:bob\n└─ -HAS_ROLE-> role:analyst\n" in tree.out
+    assert "\n  paths    user:bob\n           └─ -HAS_ROLE-> role:analyst\n" in tree.out
     assert "-ALLOW SELECT_TABLE-> schema:hr.public  *" in tree.out
+    assert run(*asked, "--format", "tree").out == tree.out
     mermaid = run(*asked, "--format", "mermaid")
     assert mermaid.out.splitlines()[0] == "flowchart LR"
     assert '== "ALLOW SELECT_TABLE" ==>' in mermaid.out
@@ -23,11 +24,11 @@ def test_explain_draws_its_paths(run: Run, facts: str) -> None:
 
 
 def test_a_drawn_refusal_shows_the_deny_and_a_name_stays_one_line(run: Run, facts: str) -> None:
-    ran = run("explain", ODD, "load_table", "table:hr.public.pay", "--root", facts, "--format", "tree")
+    ran = run("explain", ODD, "load_table", "table:hr.public.pay", "--root", facts)
     assert ran.code == 1
     assert "-DENY SELECT_TABLE-> table:hr.public.pay  *" in ran.out
     assert "\u2028" not in ran.out
-    nobody = run("explain", "user:nobody", "load_table", STAFF, "--root", facts, "--format", "tree")
+    nobody = run("explain", "user:nobody", "load_table", STAFF, "--root", facts)
     assert (nobody.code, "└─" in nobody.out) == (1, False)
 
 
