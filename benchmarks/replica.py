@@ -4,13 +4,17 @@ import argparse
 import gc
 import json
 import multiprocessing
+import random
 import statistics
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import product
 from pathlib import Path
 
 import psutil
+import pyarrow as pa
+import pyarrow.parquet as pq
 from bench import BATCH, SINGLE
 from estates import ROOTS, SEED, usual_estate, usual_size
 from figures import Figures, print_progress
@@ -27,6 +31,7 @@ LISTS = 40
 FIRST_PAGE = 100
 PROCESSES, SECONDS = 8, 10.0
 COMPARED = 1_000
+GRID = (1_000, 100)  # users and tables
 
 _forked: list[Authorizer] = []
 
@@ -40,7 +45,7 @@ def main() -> None:
             print_progress("loading")
             importer.load(plain, directory)
         questions = sample_questions(directory, SINGLE + 20 * BATCH, SEED)
-        figures = measure(plain, questions, _popular(directory), options.json)
+        figures = measure(plain, questions, directory, options.json)
         if options.drop:
             registry.remove(plain.store, plain.tenant)
     for name, value in figures.items():
@@ -58,7 +63,7 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def measure(plain: Authorizer, questions: Sequence[Question], popular: str, as_json: bool) -> Figures:
+def measure(plain: Authorizer, questions: Sequence[Question], directory: Path, as_json: bool) -> Figures:
     """The figures by name. All kinds of questions are asked by turns."""
     gc.collect()
     before = psutil.Process().memory_info().rss
@@ -71,7 +76,8 @@ def measure(plain: Authorizer, questions: Sequence[Question], popular: str, as_j
         "start from the graph, s": round(started, 1),
         "memory of the copy, MiB": round((psutil.Process().memory_info().rss - before) / 2**20),
         **_checks(plain, auth, questions),
-        **_lists(auth, questions, popular),
+        **_columns(auth, questions, directory),
+        **_lists(auth, questions, _popular(directory)),
         "different": _different(plain, auth, questions),
         **_processes(auth, questions),
     }
@@ -120,6 +126,27 @@ def _rates_when_frozen(auth: Authorizer, batches: Sequence[Sequence[Question]]) 
         return _rates(auth, batches)
     finally:
         gc.unfreeze()
+
+
+def _columns(auth: Authorizer, questions: Sequence[Question], directory: Path) -> Figures:
+    """Checks in columns, and a filter of many objects."""
+    refs = pq.read_table(directory / "objects.parquet").column("ref").to_pylist()
+    tables = [each for each in refs if each.startswith("table:")]
+    subjects = pq.read_table(directory / "subjects.parquet").column("ref").to_pylist()
+    users, rng = [each for each in subjects if each.startswith("user:")], random.Random(SEED)
+    grid = [*product(rng.sample(users, GRID[0]), rng.sample(tables, GRID[1]))]
+    pairs = [(rng.choice(users), rng.choice(tables)) for _ in grid]
+    figures: Figures = {}
+    for label, asked in ((f"{GRID[0]} x {GRID[1]}", grid), (f"{len(pairs)} random pairs", pairs)):
+        subject, object_ = (pa.array(each) for each in zip(*asked, strict=True))
+        table = pa.table({"subject": subject, "name": pa.array(["load_table"] * len(asked)), "object": object_})
+        times = [_seconds(partial(auth.check_table, table)) for _ in range(5)]
+        figures[f"check_table, {label}, rows a second"] = round(len(asked) / statistics.median(times))
+    for count in (500, 20_000, 100_000):
+        some = rng.sample(tables, min(count, len(tables)))
+        times = [_seconds(partial(auth.filter, questions[0][0], "load_table", some)) * 1_000 for _ in range(5)]
+        figures[f"filter of {len(some)} tables, ms"] = round(statistics.median(times), 1)
+    return figures
 
 
 def _lists(auth: Authorizer, questions: Sequence[Question], popular: str) -> Figures:
@@ -180,8 +207,6 @@ def _ask(questions: Sequence[Question]) -> int:
 
 def _popular(directory: Path) -> str:
     """A table in the catalog with the most grants."""
-    import pyarrow.parquet as pq
-
     grants = pq.read_table(directory / "grants.parquet").column("object").to_pylist()
     catalogs = [each for each in grants if each.startswith("catalog:")]
     catalog = statistics.mode(catalogs).removeprefix("catalog:")

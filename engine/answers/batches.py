@@ -12,13 +12,14 @@ One = TypeVar("One")
 Other = TypeVar("Other")
 
 
-def need_list(what: str, given: Iterable[One]) -> list[One]:
-    """The items of a batch. Raises InvalidInput if `given` is a string or not iterable, or has more than MOST items."""
+def need_list(what: str, given: Iterable[One], most: int | None = MOST) -> list[One]:
+    """The items of a batch. Raises InvalidInput if `given` is a string or not iterable, or has more than `most`
+    items."""
     if not isinstance(given, Iterable) or isinstance(given, str | bytes):
         raise InvalidInput(f"{short(repr(given))} is not a list of {what}; wrap a single one in a list")
-    things = list(islice(given, MOST + 1))
-    if len(things) > MOST:
-        raise InvalidInput(f"more than {MOST:,} {what} in one call; split them into calls of at most {MOST:,}")
+    things = list(given if most is None else islice(given, most + 1))
+    if most is not None and len(things) > most:
+        raise InvalidInput(f"more than {most:,} {what} in one call; split them into calls of at most {most:,}")
     return things
 
 
@@ -30,6 +31,17 @@ def each_of(what: str, things: Iterable[One], work: Callable[[One], Other]) -> l
             done.append(work(thing))
         except Invalid as error:
             raise one_of(what, len(done), error) from None
+    return done
+
+
+def each_as_is(things: Iterable[One], work: Callable[[One], Other]) -> list[Other | Invalid]:
+    """The result of `work` for each item of a batch, or its Invalid in its place, without an index."""
+    done: list[Other | Invalid] = []
+    for thing in things:
+        try:
+            done.append(work(thing))
+        except Invalid as error:
+            done.append(error)
     return done
 
 

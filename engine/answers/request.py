@@ -93,7 +93,7 @@ def resolve(policy: Policy, root: Reference, words: Check | Who | Which) -> Reso
     requirement = policy.question(words.name, type_, frozenset(second_objects), lengths)
     _check_second_objects(requirement, second_objects)
     within = _within(policy, root, requirement, object_, second_objects)
-    subject = None if isinstance(words, Who) else _subject(policy, root, words.subject)
+    subject = None if isinstance(words, Who) else subject_of(policy, root, words.subject)
     listed = _listed(policy, words.type) if isinstance(words, Who) else []
     role = None if isinstance(words, Who) or words.as_role is None else active_role(policy, root, words.as_role)
     needed = [ref.text for key, ref in second_objects.items() if not requirement.with_[key].new]
@@ -174,7 +174,8 @@ def acts_with_one_role(policy: Policy, requirement: Requirement, types: Iterable
     return requirement.one_role and (role is not None or not {*types} & {*policy.role_types})
 
 
-def _subject(policy: Policy, root: Reference, text: str) -> Reference:
+def subject_of(policy: Policy, root: Reference, text: str) -> Reference:
+    """The subject of a check. Raises Invalid if checks cannot be about one of its type, InvalidReference, Unknown."""
     ref = policy.reference(text, root)
     _need_asked(policy, ref.type, f"{ref}: the subject")
     return ref

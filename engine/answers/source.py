@@ -6,17 +6,23 @@ The sources of a question are asked in turn. A source that cannot answer now ret
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import repeat
 from typing import Any, Protocol, TypeVar
 
 from grantpath.engine.answers import request
+from grantpath.engine.answers.batches import MOST, each_as_is
+from grantpath.engine.answers.check_columns import CheckColumns, Verdict, verdict
 from grantpath.engine.answers.list_query import list_query
 from grantpath.engine.answers.request import ResolvedQuestion, of_length
 from grantpath.engine.policy.policy import Policy
+from grantpath.graph.errors import Invalid
 from grantpath.graph.guard.transaction import Row
 from grantpath.graph.language.reference import Reference
 
 Checked = tuple[Iterable[Mapping[str, Any]], Mapping[str, Any]]
 """The answers to a batch of checks, in order, as check.cypher gives them, and a row with their revision."""
+Verdicts = tuple[Sequence[Verdict], int]
+"""A verdict for each check, in order, and their revision."""
 AskPage = Callable[..., Row]
 """Returns a page of a list: at most `limit` references after `after`, as who.cypher gives them."""
 Found = TypeVar("Found")
@@ -27,6 +33,9 @@ class Source(Protocol):
 
     def answers(self, questions: Sequence[ResolvedQuestion], at_least: int | None) -> Checked | None:
         """The answers to checks; None if another source must answer."""
+
+    def verdicts(self, columns: CheckColumns, at_least: int | None) -> Verdicts | None:
+        """The verdicts on any number of checks; None if another source must answer."""
 
     def listing(self, questions: Sequence[ResolvedQuestion], at_least: int | None) -> AskPage | None:
         """The answer to `who` or `which`; None if another source must answer. Of several `which` questions about
@@ -46,6 +55,25 @@ class GraphSource:
     def answers(self, questions: Sequence[ResolvedQuestion], at_least: int | None) -> Checked:
         """The answers of check.cypher."""
         return request.answers(self.ask, questions, at_least)
+
+    def verdicts(self, columns: CheckColumns, at_least: int | None) -> Verdicts:
+        """The verdicts of check.cypher, in batches that are all of one revision."""
+        resolve = partial(request.resolve, self.policy, self.root)
+        asked = each_as_is(columns.rows, lambda row: resolve(columns.check(row)))
+        questions = [each for each in asked if not isinstance(each, Invalid)]
+
+        def read(ask: Callable[..., Row]) -> Row:
+            found: list[Verdict] = []
+            row: Row = {}
+            for start in range(0, max(1, len(questions)), MOST):
+                batch = questions[start : start + MOST]
+                answers, row = request.answers(ask, batch, at_least)
+                found += map(verdict, batch, answers, repeat(self.policy.hidden))
+            return {**row, "verdicts": found}
+
+        row = self.at_one_revision(read)
+        found = iter(row["verdicts"])
+        return [each if isinstance(each, Invalid) else next(found) for each in asked], row["revision"]
 
     def listing(self, questions: Sequence[ResolvedQuestion], at_least: int | None) -> AskPage:
         """The pages of who.cypher, which.cypher or which_below.cypher."""

@@ -147,6 +147,7 @@ class AsyncAuthorizer:
         return await self._ask(partial(self._inner.check_many, checks, **named))
 
     filter = _asked(Authorizer.filter)
+    check_table = _asked(Authorizer.check_table)
     explain = _asked(Authorizer.explain)
     revocation = _asked(Authorizer.revocation)
     who = _listed(Authorizer.who)

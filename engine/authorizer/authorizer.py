@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, cast, overload
 
 from grantpath.engine.advise.revocation import Revocation, revocation
-from grantpath.engine.answers import request
+from grantpath.engine.answers import check_columns, request
 from grantpath.engine.answers.access_effects import Effects
-from grantpath.engine.answers.batches import each_of, each_or_error, need_list
+from grantpath.engine.answers.batches import each_of, each_or_error, need_list, one_of
+from grantpath.engine.answers.check_columns import Absent, CheckColumns, Verdict
 from grantpath.engine.answers.decision import Decision, Explanation
 from grantpath.engine.answers.explanation import explained
 from grantpath.engine.answers.listing import Listing, Page
@@ -55,7 +56,7 @@ from grantpath.engine.tenants.open_tenant import OpenTenant, following
 from grantpath.graph.client import telemetry
 from grantpath.graph.client.credentials import Auth, Provider
 from grantpath.graph.embedded.connect import connection
-from grantpath.graph.errors import Conflict, GrantpathError, Invalid, InvalidInput, Refused
+from grantpath.graph.errors import Conflict, GrantpathError, Invalid, InvalidInput, Refused, Unknown
 from grantpath.graph.guard.store import STALL_LIMIT, Store
 from grantpath.graph.language.inputs import need_flag, need_text
 from grantpath.graph.language.statement import Check, Effect, Which, Who
@@ -304,26 +305,53 @@ class Authorizer(OpenTenant):
     ) -> References:
         """Those of the objects on which `subject` can use `name`, in their order, all at one revision.
 
-        At most 10,000 objects; they can have several types. An object that is listed twice is in the answer twice, in
-        the spelling of the argument. Raises the errors of `check`, with the index of the object (from 0) in the text
-        and as `.index`.
+        Any number of objects; they can have several types. An object that is listed twice is in the answer twice, in
+        the spelling of the argument. Without a copy of the facts, the database is asked once for each 10,000 objects.
+        Raises the errors of `check`, with the index of the object (from 0) in the text and as `.index`.
         """
         with telemetry.span("filter", self.tenant, name, subject=subject) as span:
             past = None if as_of is None else self._past(as_of, at_least)
-            state, refs = past or self, need_list("objects", objects)
-
-            def resolved(ref: str) -> tuple[Check, ResolvedQuestion]:
-                words = request.as_words(Check, with_, subject=subject, name=name, object=ref, as_role=as_role)
-                return request.resolve_check(state.policy, self.root, words)
-
-            asked = each_of("object", refs, resolved)
-            if not asked:
+            refs = need_list("objects", objects, None)
+            if not refs:
                 return []
-            answers, row = self._answers([question for _, question in asked], at_least, past)
-            answered = iter(answers)
-            decisions = each_of("object", asked, lambda one: request.decision(state, *one, next(answered), row))
-            telemetry.all_decided(span, row["revision"], [one.allowed for one in decisions])
-            return [ref for ref, decision in zip(refs, decisions, strict=True) if decision.allowed]
+
+            def words(ref: str) -> Check:
+                return request.as_words(Check, with_, subject=subject, name=name, object=ref, as_role=as_role)
+
+            [first_words] = each_of("object", refs[:1], words)
+            texts = each_of("object", refs, lambda ref: ref if isinstance(ref, str) else words(ref).object)
+            rows = [(subject, name, text, as_role) for text in texts]
+            found, revision = self._verdicts(CheckColumns(rows, first_words.with_, alike=True), at_least, past)
+            for index, each in enumerate(found):
+                if isinstance(each, GrantpathError):
+                    raise one_of("object", index, each)
+            telemetry.all_decided(span, revision, cast(Sequence[bool], found))
+            return [ref for ref, yes in zip(refs, found, strict=True) if yes]
+
+    @following
+    def check_table(self, table: Any, *, at_least: int | None = None, as_of: "AsOf | None" = None) -> Any:
+        """The table with two more columns, `allowed` and `error`: it has one check a row, and all answers are at one
+        revision.
+
+        `table` is a table of pyarrow, a DataFrame of pandas or Polars, or a mapping of columns, which becomes a table
+        of pyarrow. The columns subject, name and object have strings, and so has as_role, if there is one (null: no
+        active role); other columns stay. A check that would raise an Invalid, e.g. for a name that does not exist, has
+        its text as `error`, and null as `allowed`. A user that does not exist is not allowed, as for `check`. The
+        revision is in the metadata of the schema, or in the `attrs` of pandas. There is no limit on the rows: without a
+        copy of the facts, the database is asked once for each 10,000 of them.
+
+        Raises InvalidInput for another table, ModuleNotFoundError without pyarrow, Unavailable, Inconsistent.
+        """
+        with telemetry.span("check_table", self.tenant) as span:
+            asked = check_columns.table_of(table)
+            past = None if as_of is None else self._past(as_of, at_least)
+            rows = check_columns.rows_of(asked)
+            whole = [row for row in rows if not isinstance(row, InvalidInput)]
+            found, revision = self._verdicts(CheckColumns(whole), at_least, past)
+            told = iter(found)
+            answers = [row if isinstance(row, InvalidInput) else next(told) for row in rows]
+            telemetry.all_decided(span, revision, [each for each in answers if not isinstance(each, GrantpathError)])
+            return check_columns.answered(table, asked, answers, revision)
 
     @following
     def who(
@@ -889,6 +917,26 @@ class Authorizer(OpenTenant):
     def _answers(self, questions: Sequence[ResolvedQuestion], at_least: int | None, past: "PastRoot | None") -> Checked:
         """The answers to checks in order, and a row with their revision."""
         return first(self._sources(past), lambda source: source.answers(questions, at_least))
+
+    def _verdicts(
+        self, columns: CheckColumns, at_least: int | None, past: "PastRoot | None"
+    ) -> tuple[Sequence[bool | GrantpathError], int]:
+        """Whether each check is allowed, in order, or its error; and the revision."""
+        verdicts, revision = first(self._sources(past), lambda source: source.verdicts(columns, at_least))
+        tenant = past or request.OneSuggestion(self)
+
+        def told(verdict: Verdict) -> bool | GrantpathError:
+            if not isinstance(verdict, Absent):
+                return verdict
+            try:
+                tenant.need_existing(verdict.needed, verdict.known)
+            except Unknown as error:
+                if error.code == "root_dropped":  # about all checks
+                    raise
+                return error
+            raise AssertionError("what is absent at the revision of the answer is unknown")
+
+        return [*map(told, verdicts)], revision
 
     def _listing(self, span: telemetry.Span, words: Who | Which, page: Page, as_of: "AsOf | None") -> Listing:
         """The list. Its first page is read now, so that the call itself raises the errors."""

@@ -7,11 +7,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from pydantic import BaseModel
 
 from grantpath.engine import Authorizer
+from grantpath.engine.facts.set import memory_verdicts
 from grantpath.engine.policy import schema
 from grantpath.engine.policy.clauses import Clauses
 from grantpath.engine.policy.index import Lengths
@@ -217,8 +219,29 @@ def stored(
         for question, decision in zip(wanted, asking.check_many(checks), strict=True):
             if bool(decision) != model.check(*question):
                 yield f"{engine}, {question}: the manual says {not decision}"
+        yield from (f"{engine}, {each}" for each in in_columns(asking, model, wanted))
         yield from (f"{engine}, {each}" for each in lists_of_subjects(asking, model, wanted))
         yield from (f"{engine}, {each}" for each in lists_of_objects(asking, model, wanted))
+
+
+def in_columns(asking: Authorizer, model: Language, wanted: list[Asked]) -> Iterator[str]:
+    """`check_table` of the questions without second objects, and `filter` of the objects of those that are alike."""
+    plain = [question for question in wanted if not question[3]]
+    columns = zip(*[question[:3] for question in plain], strict=True)
+    table = dict(zip(("subject", "name", "object"), map(list, columns), strict=True))
+    for question, yes in zip(plain, asking.check_table(table).column("allowed").to_pylist(), strict=True):
+        if yes != model.check(*question):
+            yield f"check_table, {question}: the manual says {not yes}"
+    alike: dict[tuple[str, str, tuple[tuple[str, str], ...]], list[str]] = {}
+    for subject, name, ref, with_ in wanted:
+        alike.setdefault((subject, name, tuple(with_.items())), []).append(ref)
+    for (subject, name, second), refs in random.Random(len(wanted)).sample([*alike.items()], min(len(alike), LISTED)):
+        expected = [ref for ref in refs if model.check(subject, name, ref, dict(second))]
+        for many in (memory_verdicts.MANY, 0):  # from memory: one by one, and by all that is allowed
+            with patch.object(memory_verdicts, "MANY", many):
+                found = asking.filter(subject, name, refs, with_=dict(second))
+            if found != expected:
+                yield f"filter, {subject} {name} {refs} with {second}: the manual says {expected}, found {found}"
 
 
 def lists_of_subjects(asking: Authorizer, model: Language, wanted: list[Asked]) -> Iterator[str]:

@@ -19,8 +19,9 @@ from pathlib import Path
 from threading import Lock, Thread, local
 from typing import TypeVar
 
+from grantpath.engine.answers.check_columns import CheckColumns
 from grantpath.engine.answers.request import ResolvedQuestion
-from grantpath.engine.answers.source import Checked
+from grantpath.engine.answers.source import Checked, Verdicts
 from grantpath.engine.facts.copy.replica_log import Proof, RootLog
 from grantpath.engine.facts.copy.shared_read import SharedRead
 from grantpath.engine.facts.set.copy_size import MIB, TooLarge, need_room
@@ -29,6 +30,7 @@ from grantpath.engine.facts.set.fact_version import FactVersion
 from grantpath.engine.facts.set.graph_facts import read_facts
 from grantpath.engine.facts.set.memory_check import EarlyAnswers
 from grantpath.engine.facts.set.memory_lists import MemoryList, listed
+from grantpath.engine.facts.set.memory_verdicts import MemoryVerdicts
 from grantpath.engine.facts.snapshot.snapshot_facts import read_snapshot
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.errors import GrantpathError, Inconsistent, InvalidInput
@@ -336,6 +338,13 @@ class CopySource:
         early = EarlyAnswers(self.policy, self.root, questions)
         version = self.copy.current(self.policy, at_least, early.compute if len(questions) <= FEW else None)
         return None if version is None else (early.at(version), {"revision": version.revision})
+
+    def verdicts(self, columns: CheckColumns, at_least: int | None) -> Verdicts | None:
+        """The verdicts on any number of checks."""
+        version = self.copy.current(self.policy, at_least)
+        if version is None:
+            return None
+        return MemoryVerdicts(version, self.policy, self.root, columns).all(), version.revision
 
     def listing(self, questions: Sequence[ResolvedQuestion], at_least: int | None) -> MemoryList | None:
         """The answer to `who` or `which`."""

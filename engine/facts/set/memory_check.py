@@ -49,7 +49,7 @@ class MemoryChecks:
         acted = []
         subject = version.numbers.find(question.subject.text)
         if subject is not None and version.existing.get(subject):
-            granted = self._granted_on(question)
+            granted = self.granted_on(question)
             for role, principals in acting(version, question, subject):
                 bits, others = granted.bits(principals), NO_OTHERS
                 if plan.others:
@@ -59,7 +59,7 @@ class MemoryChecks:
                 acted.append({"role": role, "found": found, "allowed": plan.allows(bits)})
         return {"known": known(version, question), "acting": acted}
 
-    def _granted_on(self, question: ResolvedQuestion) -> PlacesGranted:
+    def granted_on(self, question: ResolvedQuestion) -> PlacesGranted:
         """What is granted on the places of a question."""
         requirement, kept = question.requirement, self._version.granted
         of_condition = kept.get(requirement.plan)

@@ -36,22 +36,27 @@ class PlaceBits(NamedTuple):
 class PlacesGranted:
     """What is granted on the places of one question: on its object, and on all others."""
 
-    __slots__ = ("_grants", "_others", "_wanted")
+    __slots__ = ("_grants", "_others", "_wanted", "shared")
 
-    def __init__(self, wanted: Wanted, grants: Grants | None, others: list[PlaceBits]) -> None:
-        """`wanted` and `grants` are those of the object."""
-        self._wanted, self._grants, self._others = wanted, grants, others
+    def __init__(self, wanted: Wanted, grants: Grants | None, others: list[PlaceBits], shared: bool) -> None:
+        """`wanted` and `grants` are those of the object. `shared`: all objects inside the same parent have the same
+        other places."""
+        self._wanted, self._grants, self._others, self.shared = wanted, grants, others, shared
 
     def bits(self, principals: AbstractSet[int]) -> int:
         """The bits of the facts that these principals have."""
+        return self.bits_with(self._grants, principals)
+
+    def bits_with(self, grants: Grants | None, principals: AbstractSet[int]) -> int:
+        """The bits, if these are the grants on the object: on another one inside the same parent, if `shared`."""
         found = 0
         for _, _, bits, grantees in self._others:
             if not grantees.isdisjoint(principals):  # on most places they are disjoint, which is found quickly
                 for principal in grantees & principals:
                     found |= bits[principal]
-        if self._grants is not None:
+        if grants is not None:
             wanted = self._wanted
-            for name, by in self._grants.items():
+            for name, by in grants.items():
                 if name in wanted and has_any(by, principals):
                     found |= wanted[name][1]
         return found
@@ -94,7 +99,7 @@ class ConditionGrants:
         if self._wanted:
             grants = version.grants.get(version.numbers.find(places[self._own].text, -1))
         if self._parent is None:
-            return PlacesGranted(self._wanted, grants, self._on_others(version, places))
+            return PlacesGranted(self._wanted, grants, self._on_others(version, places), False)
         of, above = self._above
         if of is not version.grants:
             above = {}
@@ -105,7 +110,7 @@ class ConditionGrants:
             if len(above) >= MOST_KEPT:
                 above.clear()
             others = above[parent] = self._on_others(version, places)
-        return PlacesGranted(self._wanted, grants, others)
+        return PlacesGranted(self._wanted, grants, others, True)
 
     def _on_others(self, version: FactVersion, places: Places) -> list[PlaceBits]:
         found = []
