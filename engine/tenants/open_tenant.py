@@ -1,9 +1,10 @@
 """An open root: its store, its policy, and guarded queries. It can follow its root to another policy."""
 
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from copy import copy
 from functools import partial, wraps
+from itertools import count
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -35,6 +36,9 @@ def following(verb: Callable[Concatenate[Self, Given], Result]) -> Callable[Conc
     @wraps(verb)
     def run(self: Self, *given: Given.args, **named: Given.kwargs) -> Result:
         deadline = time.monotonic() + self.store.timeout
+        if self._view is not None:
+            given = tuple(map(_again, given))  # type: ignore[assignment]
+            named = {name: _again(value) for name, value in named.items()}  # type: ignore[assignment]
         while True:
             view = self._view
             try:
@@ -46,6 +50,27 @@ def following(verb: Callable[Concatenate[Self, Given], Result]) -> Callable[Conc
                     raise
 
     return run  # type: ignore[return-value]
+
+
+class _Again(Iterable[Any]):
+    """The items of an iterator, any number of times: a method that is repeated reads its argument again."""
+
+    def __init__(self, items: Iterator[Any]) -> None:
+        self._items, self._read = items, list[Any]()
+
+    def __iter__(self) -> Iterator[Any]:
+        for at in count():
+            if at == len(self._read):
+                try:
+                    self._read.append(next(self._items))
+                except StopIteration:
+                    return
+            yield self._read[at]
+
+
+def _again(value: Any) -> Any:
+    """The value, which can be iterated again."""
+    return _Again(value) if isinstance(value, Iterator) else value
 
 
 class OpenTenant:
