@@ -1,5 +1,6 @@
 """Many checks at once, without a decision object for each: the rows of a table, or one question about many objects."""
 
+import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
@@ -60,8 +61,8 @@ def table_of(given: object) -> "pa.Table":
     import pyarrow as pa
 
     try:
-        table = given if isinstance(given, pa.Table) else pa.table(given)
-    except (TypeError, ValueError, pa.ArrowException) as error:
+        table = given if isinstance(given, pa.Table) else pa.table(dict(given) if isinstance(given, Mapping) else given)
+    except (TypeError, ValueError, OverflowError, pa.ArrowException) as error:
         raise InvalidInput(
             f"{short(repr(given))} is not a table ({short(str(error))}); pass a table of pyarrow, a DataFrame, or a "
             "mapping of the columns subject, name and object"
@@ -80,8 +81,9 @@ def rows_of(table: "pa.Table") -> list[Row | InvalidInput]:
     """The checks of a table; in the place of a row without a subject, name or object, an error that says so. Raises
     InvalidInput for a column that does not have strings."""
     roles = _texts(table, ROLE) if ROLE in table.column_names else repeat(None, table.num_rows)
-    rows: list[Any] = [*zip(*(_texts(table, name) for name in COLUMNS), roles, strict=True)]
-    if any(table.column(name).null_count for name in COLUMNS):
+    texts = [_texts(table, name) for name in COLUMNS]
+    rows: list[Any] = [*zip(*texts, roles, strict=True)]
+    if any(None in column for column in texts):
         rows = [_without(row) if None in row[:3] else row for row in rows]
     return rows
 
@@ -95,30 +97,29 @@ def _texts(table: "pa.Table", name: str) -> list[str | None]:
 
     column = table.column(name)
     type_ = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    if not any(
-        is_(type_) for is_ in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view, pa.types.is_null)
-    ):
+    kinds = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+    texts = any(is_kind(type_) for is_kind in kinds)
+    if not texts and column.null_count < len(column):  # a column without a value can have any type
         raise InvalidInput(f"the column {name} has the type {type_}; it must have strings")
-    return column.to_pylist()  # type: ignore[no-any-return]
+    try:
+        return column.to_pylist()  # type: ignore[no-any-return]
+    except UnicodeDecodeError:
+        raise InvalidInput(f"the column {name} has bytes that are not UTF-8; write them as strings") from None
 
 
 def answered(given: Any, table: "pa.Table", found: Sequence[bool | GrantpathError], revision: int) -> Any:
     """The table with its answers, of the kind that was given; a mapping becomes a table of pyarrow."""
     allowed = [None if isinstance(each, GrantpathError) else each for each in found]
     errors = [str(each) if isinstance(each, GrantpathError) else None for each in found]
-    match type(given).__module__.partition(".")[0]:
-        case "pandas":
-            import pandas as pd
-
-            frame = given.assign(allowed=pd.array(allowed, "boolean"), error=pd.array(errors, "string"))
-            frame.attrs = {**given.attrs, "revision": revision}
-            return frame
-        case "polars":
-            import polars as pl
-
-            return given.with_columns(pl.Series("allowed", allowed, pl.Boolean), pl.Series("error", errors, pl.String))
+    pd, pl = sys.modules.get("pandas"), sys.modules.get("polars")
+    if pd is not None and isinstance(given, pd.DataFrame):
+        frame = given.assign(allowed=pd.array(allowed, "boolean"), error=pd.array(errors, "string"))
+        frame.attrs = {**given.attrs, "revision": revision}
+        return frame
+    if pl is not None and isinstance(given, pl.DataFrame):
+        return given.with_columns(pl.Series("allowed", allowed, pl.Boolean), pl.Series("error", errors, pl.String))
     import pyarrow as pa
 
     answer = table.append_column("allowed", pa.array(allowed, pa.bool_()))
     answer = answer.append_column("error", pa.array(errors, pa.string()))
-    return answer.replace_schema_metadata({**(table.schema.metadata or {}), "revision": str(revision)})
+    return answer.replace_schema_metadata({**(table.schema.metadata or {}), b"revision": str(revision)})

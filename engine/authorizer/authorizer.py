@@ -328,7 +328,6 @@ class Authorizer(OpenTenant):
             telemetry.all_decided(span, revision, cast(Sequence[bool], found))
             return [ref for ref, yes in zip(refs, found, strict=True) if yes]
 
-    @following
     def check_table(self, table: Any, *, at_least: int | None = None, as_of: "AsOf | None" = None) -> Any:
         """The table with two more columns, `allowed` and `error`: it has one check a row, and all answers are at one
         revision.
@@ -343,15 +342,25 @@ class Authorizer(OpenTenant):
         Raises InvalidInput for another table, ModuleNotFoundError without pyarrow, Unavailable, Inconsistent.
         """
         with telemetry.span("check_table", self.tenant) as span:
-            asked = check_columns.table_of(table)
-            past = None if as_of is None else self._past(as_of, at_least)
-            rows = check_columns.rows_of(asked)
-            whole = [row for row in rows if not isinstance(row, InvalidInput)]
-            found, revision = self._verdicts(CheckColumns(whole), at_least, past)
+            try:
+                asked = check_columns.table_of(table)
+                rows = check_columns.rows_of(asked)
+                whole = [row for row in rows if not isinstance(row, InvalidInput)]
+                found, revision = self._check_rows(whole, at_least, as_of)
+            except GrantpathError as error:
+                with_question(error, Authorizer.check_table, (), {}, self.policy, self.root)
+                raise
             told = iter(found)
             answers = [row if isinstance(row, InvalidInput) else next(told) for row in rows]
             telemetry.all_decided(span, revision, [each for each in answers if not isinstance(each, GrantpathError)])
             return check_columns.answered(table, asked, answers, revision)
+
+    @following  # the table itself is read before, because some tables can be read only once
+    def _check_rows(
+        self, rows: list[check_columns.Row], at_least: int | None, as_of: "AsOf | None"
+    ) -> tuple[Sequence[bool | GrantpathError], int]:
+        past = None if as_of is None else self._past(as_of, at_least)
+        return self._verdicts(CheckColumns(rows), at_least, past)
 
     @following
     def who(

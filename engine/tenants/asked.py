@@ -58,8 +58,6 @@ class _Spelling:
             if name in REFERENCES:
                 value = canonical_reference(self.policy, self.root, value)
             return canonical_statement(self.policy, self.root, value) if name in STATEMENTS else value
-        if name == "table":  # any number of checks: the error has the index of the one that it is about
-            return None
         if name == "with_" and isinstance(value, Mapping):
             return {key: self.of("object", ref) for key, ref in value.items()}
         if name == "checks" and isinstance(value, Check):

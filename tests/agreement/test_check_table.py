@@ -2,6 +2,8 @@
 
 import random
 from collections.abc import Callable
+from functools import partialmethod
+from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
@@ -9,7 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from grantpath.engine import Authorizer, GrantpathError, InvalidInput
+from grantpath.engine import Authorizer, GrantpathError, Inconsistent, InvalidInput
 from grantpath.engine.answers import batches, request, source
 from grantpath.engine.memory.memory_authorizer import authorizer
 
@@ -87,6 +89,52 @@ def test_every_kind_of_table_is_accepted(auth: Authorizer) -> None:
             assert found.column("allowed").to_pylist() == [True, False, False]
             assert found.num_columns == (6 if one is noted else 5)
         assert ask(made.slice(0, 0)).num_rows == 0
+
+
+def test_odd_tables_are_read(auth: Authorizer) -> None:
+    given = rows(("user:bob", "load_table", A), ("user:bob", "load_table", B))
+    found = auth.check_table(given)
+    auth.change("add user:new")
+    again = auth.check_table(found.drop_columns(["allowed", "error"]))  # which has the metadata of an answer
+    assert again.schema.metadata == {b"revision": str(auth.revision_now()).encode()}
+    auth.change("drop user:new")
+    half = pa.DictionaryArray.from_arrays(pa.array([0, 1]), pa.array([A, None]))  # its null is in the dictionary
+    missing = auth.check_table(pa.table({**given, "object": half}))
+    assert missing.column("allowed").to_pylist() == [True, None]
+    assert missing.column("error")[1].as_py().startswith("object is null")
+    for one in (MappingProxyType(given), pd.DataFrame({**given, "as_role": [float("nan")] * 2})):
+        assert [*auth.check_table(one)["allowed"].to_numpy()] == [True, False]
+    broken = pa.StringArray.from_buffers(1, pa.py_buffer(bytes([0, 0, 0, 0, 3, 0, 0, 0])), pa.py_buffer(b"a\xff\xfe"))
+    for wrong in ({**given, "rank": [2**70, 1]}, {"subject": broken, "name": ["x"], "object": [A]}):
+        with pytest.raises(InvalidInput):
+            auth.check_table(wrong)
+
+
+def test_what_can_be_read_once_is_not_lost_when_a_call_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call is repeated with the new policy if its root gets one meanwhile."""
+    memory = authorizer("gravitino", FACTS, root="ml")
+    memory.follow()
+    failed: list[str] = []
+    for name in ("_verdicts", "_answers"):
+        monkeypatch.setattr(Authorizer, name, partialmethod(once, failed, getattr(Authorizer, name)))
+    monkeypatch.setattr(Authorizer, "_must_repeat", lambda *_: True)
+    table = pa.table(rows(("user:bob", "load_table", A), ("user:bob", "load_table", B)))
+    calls: list[Callable[[], list[bool]]] = [
+        lambda: [ref == A for ref in memory.filter("user:bob", "load_table", iter([A, B]))],
+        lambda: [bool(each) for each in memory.check_many(("user:bob", "load_table", ref) for ref in (A, B))],
+        lambda: memory.check_table(table.to_reader()).column("allowed").to_pylist(),
+    ]
+    for call, wanted in zip(calls, ([True], [True, False], [True, False]), strict=True):
+        failed.clear()
+        assert (call(), len(failed)) == (wanted, 1)
+
+
+def once(self: Authorizer, failed: list[str], method: Callable[..., Any], *given: Any) -> Any:
+    """Calls the method; the first time it fails instead."""
+    if not failed:
+        failed.append("policy")
+        raise Inconsistent("the root has another policy", code="policy_changed")
+    return method(self, *given)
 
 
 def test_a_data_frame_stays_one(auth: Authorizer) -> None:
