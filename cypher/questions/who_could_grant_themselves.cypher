@@ -70,11 +70,18 @@ OPTIONAL CALL (object, user_types, by_tag) {
     RETURN user, by, ways, path
   }
   UNWIND ways AS how
-  // 5 the tags that would give it: with an ALLOW of the privilege to the user
-  UNWIND CASE how WHEN 'joins' THEN joined WHEN 'tags' THEN COLLECT {
-    MATCH (user)-[:MEMBER_OF|HAS_ROLE*0..]->()-[:ALLOW {privilege: $privilege}]->(tag)
+  CALL (object, user, how, joined, tags, by_tag) {
+    UNWIND CASE how WHEN 'joins' THEN joined WHEN 'tags' THEN [] ELSE [null] END AS gains
+    RETURN gains
+  UNION ALL
+    // 5 the tags that would give it: with an ALLOW of the privilege to the user
+    WITH * WHERE how = 'tags'
+    MATCH (user)-[:MEMBER_OF|HAS_ROLE*0..]->(principal)
+    WITH DISTINCT object, tags, by_tag, principal
+    MATCH (principal)-[:ALLOW {privilege: $privilege}]->(tag)
     WHERE 'ALLOW ' + $privilege + '#' + tag.type + ' ' + object.type IN by_tag AND NOT tag IN tags
-    RETURN DISTINCT tag.ref } ELSE [null] END AS gains
+    RETURN DISTINCT tag.ref AS gains
+  }
   RETURN user, how, by, gains, path
 }
 RETURN user.ref AS user, how, by.ref AS by, gains, path,

@@ -21,6 +21,7 @@ from ..support.sizes import size
 from ..support.twin import POLICIES, SEED, Twin
 from ..support.with_replica import with_replica
 
+pytestmark = pytest.mark.trust
 COLUMNS = ("subject", "name", "object", "as_role")
 FACTS = [
     *("add catalog:hr", "add schema:hr.s", "add table:hr.s.a", "add table:hr.s.b", "add role:r", "add user:bob"),

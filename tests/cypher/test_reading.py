@@ -117,8 +117,8 @@ WITH_LENGTHS = (  # what which_below.cypher has for types in themselves, and whi
     ("WITH CASE name WHEN own THEN", "WITH CASE name WHEN place.type THEN"),
     (
         "coalesce(object.exists, true)\n      AND ($length IS NULL OR COUNT { (object)-[:CHILD_OF*1..]->() } = $length)"
-        "\n    RETURN",
-        "coalesce(object.exists, true) RETURN",
+        "\n  WITH object.ref",
+        "coalesce(object.exists, true)\n  WITH object.ref",
     ),
 )
 
