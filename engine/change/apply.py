@@ -35,16 +35,13 @@ class _Rows:
 
 
 class BatchApplier:
-    """The changes of one actor (None: facts, which need no authority) in one transaction."""
+    """Changes, each by its actor or as a fact, in one transaction."""
 
-    def __init__(
-        self, writing: Precheck | PrecheckedWriting, policy: Policy, root: Reference, actor: Actor | None
-    ) -> None:
+    def __init__(self, writing: Precheck | PrecheckedWriting, policy: Policy, root: Reference) -> None:
         """`writing` is a Precheck if nothing is to be written."""
         self._writing = writing
         self._policy = policy
         self._root = root
-        self._actor = actor
         self._mentioned: set[str] = set()
         self.ask = query_by_name(writing.ask, writing.root)
         self._authorizing = Authorizing(policy, root, self.ask)
@@ -82,7 +79,7 @@ class BatchApplier:
     # ---- changes that run apart from others (apart.py) -----------------------------------------------------------
     def preconditions(self, change: ResolvedStatement) -> Preconditions:
         """What the graph says about a change."""
-        return Preconditions.read(self._writing, self._policy, self._root, [change], None)
+        return Preconditions.read(self._writing, self._policy, self._root, [change])
 
     def needs(self, step: ChangeStep) -> bool:
         """Whether a step is valid, authorized and not done yet. A wrong step gets its error."""
@@ -90,9 +87,8 @@ class BatchApplier:
         return bool(valid) and step.error is None and not preconditions.changes_nothing(step.change)
 
     def authorize(self, steps: Sequence[ChangeStep]) -> None:
-        """Checks the rights of the actor, if there is one. A refused step gets its error."""
-        if self._actor:
-            self._authorizing.authorize(steps, self._actor)
+        """Checks the rights of the actors. A refused step gets its error."""
+        self._authorizing.authorize(steps)
 
     def renamed(self, ref: str, to: str) -> None:
         """Notes that an entity has another reference from now on."""
@@ -101,22 +97,23 @@ class BatchApplier:
 
     # ---- a batch -------------------------------------------------------------------------------------------------
     def _next_part(self, steps: Sequence[ChangeStep]) -> tuple[list[ChangeStep], list[ReadWriteSet]]:
-        """The next steps with their sets, up to and including one that may change the actor's effective principals."""
-        ref = self._actor.ref.text if self._actor else None
-        held = set(self.ask("effective_principals", subject=ref)[0]["held"]) if ref and len(steps) > 1 else set()
-        read_write_sets = ReadWriteSets(self._policy, self._root, ref, held)
+        """The next steps with their sets, up to and including one that may change the effective principals of an
+        actor."""
+        actors = {step.actor.ref.text for step in steps if step.actor}
+        asks = bool(actors) and len(steps) > 1
+        held = set(self.ask("effective_principals", subjects=sorted(actors))[0]["held"]) if asks else set()
+        read_write_sets = ReadWriteSets(self._policy, self._root, actors, held)
         sets: list[ReadWriteSet] = []
         for step in steps:
-            sets.append(read_write_sets.of(step.change, self._looks_below(step.change)))
+            actor = step.actor.ref.text if step.actor else None
+            sets.append(read_write_sets.of(step.change, actor, self._looks_below(step)))
             if sets[-1].changes_the_actor:
                 break
         return list(steps[: len(sets)]), sets
 
-    def _looks_below(self, change: ResolvedStatement) -> Mapping[str, Reference]:
-        if not self._actor:
-            return {}
-        below = self._authorizing.right(change).inside
-        return {at: ref for at, ref in self._authorizing.where(change).items() if at in below} if below else {}
+    def _looks_below(self, step: ChangeStep) -> Mapping[str, Reference]:
+        below = self._authorizing.right(step.change).inside if step.actor else None
+        return {at: ref for at, ref in self._authorizing.where(step.change).items() if at in below} if below else {}
 
     # ---- one level -----------------------------------------------------------------------------------------------
     def _apply_level(self, steps: list[ChangeStep]) -> None:
@@ -127,8 +124,8 @@ class BatchApplier:
             if step.error is None and not preconditions.changes_nothing(step.change):
                 step.changed = True
                 self._write(step, preconditions, rows)
-                if step.change.kind == "add" and self._actor:
-                    self._grant_to_creator(step, self._actor, roles[step], rows)
+                if step.change.kind == "add" and step.actor:
+                    self._grant_to_creator(step, step.actor, roles[step], rows)
         self._put_all(rows)
         rows.facts.give(step for step in valid if step.changed)
 
@@ -137,15 +134,22 @@ class BatchApplier:
     ) -> tuple[list[ChangeStep], Preconditions, dict[ChangeStep, str | None]]:
         """The valid steps that are still to be done, their preconditions, and the actor's active role for each step.
         A wrong step gets its error."""
-        as_role, changes = self._actor.as_role if self._actor else None, [step.change for step in steps]
-        preconditions = Preconditions.read(self._writing, self._policy, self._root, changes, as_role)
-        valid = [step for step in steps if self._is_due(step, preconditions)]
-        if as_role and (as_role not in preconditions.existing or as_role in self._policy.hidden):
-            error = self._absent(as_role)
-            for step in valid:  # before authorization: no step is valid with an unknown active role
-                step.error = error
-            return [], preconditions, {}
-        return valid, preconditions, self._authorizing.authorize(valid, self._actor) if self._actor else {}
+        as_roles = {step.actor.as_role for step in steps if step.actor and step.actor.as_role}
+        changes = [step.change for step in steps]
+        preconditions = Preconditions.read(self._writing, self._policy, self._root, changes, as_roles)
+        absent = {
+            role: self._absent(role)
+            for role in as_roles
+            if role not in preconditions.existing or role in self._policy.hidden
+        }
+        valid: list[ChangeStep] = []
+        for step in steps:
+            if not self._is_due(step, preconditions):
+                continue
+            step.error = absent.get(step.actor.as_role) if step.actor and step.actor.as_role else None
+            if step.error is None:  # before authorization: no step is valid with an unknown active role
+                valid.append(step)
+        return valid, preconditions, self._authorizing.authorize(valid)
 
     def _is_due(self, step: ChangeStep, preconditions: Preconditions) -> bool:
         """Whether the step is valid and still needs to be done. A wrong step gets its error."""

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 from grantpath import cypher
-from grantpath.engine.change.change_step import Actor, ChangeStep, actor_names
+from grantpath.engine.change.change_step import ChangeStep, actor_names
 from grantpath.engine.change.delta_records import as_properties
 from grantpath.engine.change.deltas import Delta, without_owner
 from grantpath.engine.change.log_chain import Tail
@@ -56,17 +56,15 @@ def whole(revision: int, id_: str, statement: str, by: str | None, delta: Delta)
     }
 
 
-def record(
-    writing: PrecheckedWriting, steps: Sequence[ChangeStep], actor: Actor | None, ids: Sequence[str]
-) -> list[Change]:
+def record(writing: PrecheckedWriting, steps: Sequence[ChangeStep], ids: Sequence[str]) -> list[Change]:
     """Logs the steps that changed anything, in order. Returns a Change for each step."""
     changes: list[Change] = []
     entries: list[dict[str, Any]] = []
     for step, id_ in zip(steps, ids, strict=True):
         if not step.changed:
-            changes.append(Change(id=None, revision=writing.revision, question=MakeChange.of(step.text, actor)))
+            changes.append(Change(id=None, revision=writing.revision, question=MakeChange.of(step.text, step.actor)))
             continue
-        revision, question = writing.next_revision(), MakeChange.of(step.text, actor)
+        revision, question = writing.next_revision(), MakeChange.of(step.text, step.actor)
         kept_grants, kept_memberships = step.kept
         delta = step.delta or Delta()
         changes.append(
@@ -79,7 +77,7 @@ def record(
                 without_owner=without_owner(delta) if step.change.kind == "drop" else [],
             )
         )
-        entries.append({"revision": changes[-1].revision, "id": id_, **_columns(step, actor), "delta": delta})
+        entries.append({"revision": changes[-1].revision, "id": id_, **_columns(step), "delta": delta})
     if not entries:
         return changes
     asked = query_by_name(writing.ask, writing.root)
@@ -89,9 +87,7 @@ def record(
     return [each.model_copy(update={"hash": next(hashes)}) if each.id else each for each in changes]
 
 
-def refuse(
-    store: Store, root: str, step: ChangeStep, actor: Actor, error: Refused, revision: int, request: str | None
-) -> None:
+def refuse(store: Store, root: str, step: ChangeStep, error: Refused, revision: int, request: str | None) -> None:
     """Logs a refused attempt with the request id `request`. Ignores a failure: the attempt stays refused."""
     with suppress(Unavailable):
         cypher.load("refusal_write").run(
@@ -102,13 +98,13 @@ def refuse(
             request=request,
             reason=str(error),
             keep=KEPT,
-            **_columns(step, actor),
+            **_columns(step),
         )
 
 
-def _columns(step: ChangeStep, actor: Actor | None) -> dict[str, str | None]:
+def _columns(step: ChangeStep) -> dict[str, str | None]:
     """The actor and the statement of a log entry."""
-    change, (by, as_role) = step.change, actor_names(actor)
+    change, (by, as_role) = step.change, actor_names(step.actor)
     return {
         "actor": by,
         "as_role": as_role,

@@ -1,6 +1,6 @@
-"""Checks whether an actor may make the changes of a batch, in the transaction that makes them."""
+"""Checks whether the actors of changes may make them, in the transaction that makes them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -21,37 +21,38 @@ from grantpath.graph.messages import indefinite, short
 AT_ONCE = 500  # checks in one query
 MANY = 10  # the smallest batch that checks the places above its objects first
 SHARED = 2  # and the least number of changes that must share such a check, on average
+_Acting = tuple[ChangeStep, Actor]
 
 
 @dataclass
 class _Checks:
-    """Checks of one actor that run in one query. Equal checks are sent once."""
+    """Checks that run in one query. Equal checks are sent once."""
 
-    actor: Actor
     one_role: bool
     conditions: list[Any] = field(default_factory=list)
     checks: list[dict[str, Any]] = field(default_factory=list)
     _conditions: dict[FactPlan, int] = field(default_factory=dict)
-    _checks: dict[tuple[int, frozenset[tuple[str, Reference]]], int] = field(default_factory=dict)
+    _checks: dict[tuple[Actor, int, frozenset[tuple[str, Reference]]], int] = field(default_factory=dict)
 
-    def add(self, right: FactPlan, where: request.Places) -> int:
-        """Adds a check; returns the index of its answer."""
+    def add(self, actor: Actor, right: FactPlan, where: request.Places) -> int:
+        """Adds a check of an actor; returns the index of its answer."""
         condition = self._conditions.setdefault(right, len(self.conditions))
         if condition == len(self.conditions):
             self.conditions.append(right.parameters)
         seen = {at: ref for at, ref in where.items() if at in right.places or at in right.inside}
-        key = (condition, frozenset(seen.items()))
+        key = (actor, condition, frozenset(seen.items()))
         if key not in self._checks:
             self._checks[key] = len(self.checks)
-            actor, as_role = self.actor.ref.text, self.actor.as_role
             # made from what the key has, so that two checks with one key cannot be different questions
             self.checks.append(
-                request.check_parameters(actor, seen, right, condition, self.one_role, as_role, needed=[])
+                request.check_parameters(
+                    actor.ref.text, seen, right, condition, self.one_role, actor.as_role, needed=[]
+                )
             )
         return self._checks[key]
 
     def answers(self, ask: AskByName) -> list[Any]:
-        """By index, the roles with which the actor can act, each with its decision."""
+        """By index, the roles with which the actor of a check can act, each with its decision."""
         row = ask("check", checks=request.numbered(self.checks), conditions=self.conditions)[0]
         return [answer["acting"] for answer in request.check_answers(row["answers"], len(self.checks))]
 
@@ -80,42 +81,46 @@ class Authorizing:
         """The places that the condition of a change refers to."""
         return request.places(self._policy, self._root, change.object, change.second_objects, change.subject)
 
-    def authorize(self, steps: Iterable[ChangeStep], actor: Actor) -> dict[ChangeStep, str | None]:
-        """By step, the role that the actor acts with, if the policy has active roles. A refused step gets its error."""
+    def authorize(self, steps: Iterable[ChangeStep]) -> dict[ChangeStep, str | None]:
+        """By step that has an actor, the role that the actor acts with, if the policy has active roles. A refused step
+        gets its error."""
         roles: dict[ChangeStep, str | None] = {}
-        waiting = iter(steps)
+        waiting = self._of_users(steps)
         while some := list(islice(waiting, AT_ONCE)):
-            if actor.ref.type not in self._policy.user_types:
-                for step in some:
-                    step.error = Refused(
-                        f"{short(step.text)!r} by {short(actor.ref.text)} is refused: "
-                        f"{indefinite(actor.ref.type)} cannot act; "
-                        "name a user",
-                        code="actor_refused",
-                    )
-                continue
-            by_above = self._allowed_by_above(some, actor)
-            roles.update(dict.fromkeys(by_above))
-            roles.update(self._each([step for step in some if step not in by_above], actor))
+            by_above = self._allowed_by_above(some)
+            roles.update(dict.fromkeys(step for step, _ in by_above))
+            roles.update(self._each([each for each in some if each not in by_above]))
         return roles
 
-    def _allowed_by_above(self, steps: Sequence[ChangeStep], actor: Actor) -> set[ChangeStep]:
+    def _of_users(self, steps: Iterable[ChangeStep]) -> Iterator[_Acting]:
+        """The steps of actors that are users, with their actors. A step of another actor is refused."""
+        for step in steps:
+            if step.actor and step.actor.ref.type in self._policy.user_types:
+                yield step, step.actor
+            elif step.actor:
+                step.error = Refused(
+                    f"{short(step.text)!r} by {short(step.actor.ref.text)} is refused: "
+                    f"{indefinite(step.actor.ref.type)} cannot act; name a user",
+                    code="actor_refused",
+                )
+
+    def _allowed_by_above(self, steps: Sequence[_Acting]) -> set[_Acting]:
         """The steps that the places above their objects already allow. Many objects share few such places.
 
         Not used with active roles: the role to act with depends on all places.
         """
         if len(steps) < MANY or self._policy.active_roles:
             return set()
-        checks, asked = _Checks(actor, one_role=False), []
-        for step in steps:
+        checks, asked = _Checks(one_role=False), []
+        for step, actor in steps:
             where = self.where(step.change)
             above = self._above_of(step.change, where)
             if above.clauses:
-                asked.append((step, checks.add(above, where)))
+                asked.append(((step, actor), checks.add(actor, above, where)))
         if not asked or len(checks.checks) * SHARED > len(asked):
             return set()
         answers = checks.answers(self._ask)
-        return {step for step, at in asked if any(each["allowed"] for each in answers[at])}
+        return {acting for acting, at in asked if any(each["allowed"] for each in answers[at])}
 
     def _above_of(self, change: ResolvedStatement, where: request.Places) -> FactPlan:
         """The condition of a change, reduced to the places above its object."""
@@ -125,17 +130,17 @@ class Authorizing:
             self._above[right] = right.without({*own, *(at for at in where if "." in at)})
         return self._above[right]
 
-    def _each(self, steps: Sequence[ChangeStep], actor: Actor) -> dict[ChangeStep, str | None]:
+    def _each(self, steps: Sequence[_Acting]) -> dict[ChangeStep, str | None]:
         one_role = self._policy.active_roles
-        checks, asked = _Checks(actor, one_role), []
-        for step in steps:
+        checks, asked = _Checks(one_role), []
+        for step, actor in steps:
             right, where = self.right(step.change), self.where(step.change)
-            asked.append((step, right, where, checks.add(right, where)))
+            asked.append((step, actor, right, where, checks.add(actor, right, where)))
         if not asked:
             return {}
         answers = checks.answers(self._ask)
         roles = {}
-        for step, right, where, at in asked:
+        for step, actor, right, where, at in asked:
             won: list[str | None] = [each["role"] for each in answers[at] if each["allowed"]]
             if won:
                 roles[step] = min(won, key=lambda role: (role or "").encode())

@@ -1,4 +1,4 @@
-"""One change of a batch, and its actor."""
+"""One change, its actor, and its outcome."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -41,10 +41,12 @@ NOTHING_KEPT = Kept()
 
 @dataclass(eq=False)
 class ChangeStep:
-    """One change of a batch, and its outcome. `mentioned`: the entity is added only if it does not exist; `delta`: the
-    facts that the change adds and removes; `kept`: what a new entity takes over."""
+    """One change, its actor (None: a fact, which needs no authority), and its outcome. `mentioned`: the entity is added
+    only if it does not exist; `delta`: the facts that the change adds and removes; `kept`: what a new entity takes
+    over."""
 
     change: ResolvedStatement
+    actor: Actor | None = None
     mentioned: bool = False
     changed: bool = False
     error: GrantpathError | None = None

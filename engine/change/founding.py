@@ -56,6 +56,6 @@ def _may_create(store: Store, tenant: str, actor: Actor, type_: str) -> bool:
     def ask(query: str, **parameters: Any) -> list[Mapping[str, Any]]:
         return [opened.ask(query, **parameters)]
 
-    step = ChangeStep(ResolvedStatement("add", opened.root, None, None, None, {}, f"add {opened.root}"))
-    Authorizing(policy, opened.root, ask).authorize([step], actor)
+    step = ChangeStep(ResolvedStatement("add", opened.root, None, None, None, {}, f"add {opened.root}"), actor)
+    Authorizing(policy, opened.root, ask).authorize([step])
     return step.error is None

@@ -26,7 +26,7 @@ def hand_over(applier: BatchApplier, rules: Rules, step: ChangeStep) -> None:
     try:
         for owned in applier.ask("owned_objects", subject=change.object.text)[0]["owned"]:
             statement = parse_statement(f"owner {change.subject} of {owned}")
-            parts.append(ChangeStep(rules.resolve(statement, as_fact=False)))
+            parts.append(ChangeStep(rules.resolve(statement, as_fact=False), step.actor))
     except GrantpathError as error:
         step.error = error.prefixed(f"{step.text!r}: ")
         return

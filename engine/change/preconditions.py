@@ -1,6 +1,6 @@
 """Checks that do not depend on the actor: whether a change is possible, and whether it changes anything."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,10 +32,10 @@ class Preconditions:
         policy: Policy,
         root: Reference,
         changes: Sequence[ResolvedStatement],
-        as_role: str | None,
+        as_roles: Collection[str] = (),
     ) -> "Preconditions":
-        """Reads the facts for all changes in one query, and whether the active role exists."""
-        refs = {ref for change in changes for ref in _named(policy, root, change)} | ({as_role} if as_role else set())
+        """Reads the facts for all changes in one query, and which of the active roles exist."""
+        refs = {ref for change in changes for ref in _named(policy, root, change)}.union(as_roles)
         row = cypher.load("preconditions").run(
             writing.ask,
             root=writing.root,

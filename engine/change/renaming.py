@@ -51,7 +51,7 @@ def _may_be_there(applier: BatchApplier, step: ChangeStep) -> bool:
     change = step.change
     if change.kind == "move" and change.target:
         added = replace(change, kind="add", object=change.target, target=None, text=f"add {change.target}")
-        adding = ChangeStep(added)
+        adding = ChangeStep(added, step.actor)
         applier.authorize([adding])
         if adding.error:
             step.error = adding.error.prefixed(f"{step.text!r}: ")

@@ -1,4 +1,4 @@
-"""Groups the statements of a batch so that many run together, with the same result as one by one.
+"""Groups statements so that many run together, with the same result as one by one.
 
 Every statement reads facts (to be validated and authorized) and writes facts. Statements are assigned to levels. All
 statements of a level are checked together, then written together. So a statement is in a later level than each previous
@@ -7,13 +7,16 @@ writes. A statement that overwrites facts also reads them, so no rule for two wr
 
 Reads and writes are sets of keys:
 
-    at REF        the entity, its owner, and the grants on it to the actor's effective principals
+    at REF        the entity, its owner, and the grants on it to the effective principals of the actors
     below REF     all of these for the entity and everything inside it; if REF is a subject, also all of its edges
     edge ...      one membership or grant
-    actor         the actor's effective principals
+    actor         the effective principals of the actors
     leaving       a group or role loses a member or is dropped, so that a later membership no longer closes a cycle
     owning        the owners of all objects
-    tags          which tags objects have, and the grants on tags to the actor's effective principals
+    tags          which tags objects have, and the grants on tags to the effective principals of the actors
+
+The statements can be of several actors. Their principals are taken together, so a statement may be in a later level
+than it must, but never in an earlier one.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -41,7 +44,7 @@ class ReadWriteSet:
 
     @property
     def changes_the_actor(self) -> bool:
-        """Whether the statement can change the actor's effective principals."""
+        """Whether the statement can change the effective principals of an actor."""
         return ACTOR in self.writes
 
 
@@ -67,36 +70,39 @@ def levels(sets: Sequence[ReadWriteSet]) -> list[list[int]]:
 
 
 class ReadWriteSets:
-    """The read and write sets of one actor's changes (None: facts) while its effective principals are constant."""
+    """The read and write sets of changes while the effective principals of their actors, `held`, are constant."""
 
-    def __init__(self, policy: Policy, root: Reference, actor: str | None, held: set[str]) -> None:
+    def __init__(self, policy: Policy, root: Reference, actors: set[str], held: set[str]) -> None:
         self._policy = policy
         self._root = root
-        self._actor = actor
-        self._held = held | {actor} if actor else set()
+        self._actors = actors
+        self._held = held | actors
         self._chains: dict[Reference, _Chain] = {}
 
-    def of(self, change: ResolvedStatement, below: Mapping[str, Reference]) -> ReadWriteSet:
-        """The read and write set of a change. `below`: the places whose contents its authorization reads."""
+    def of(self, change: ResolvedStatement, actor: str | None, below: Mapping[str, Reference]) -> ReadWriteSet:
+        """The read and write set of a change by an actor (None: a fact). `below`: the places whose contents its
+        authorization reads."""
         chain = self._chain(change.object)
         reads, writes = set(chain.at), set(chain.below)
         for ref in change.second_objects.values():
             reads |= self._chain(ref).at
         reads.update(f"below {ref}" for ref in below.values())
-        if self._actor:
-            reads |= {ACTOR, TAGS, f"at {self._actor}"}
+        if actor:
+            reads |= {ACTOR, TAGS, f"at {actor}"}
         if change.subject:
             reads |= self._chain(change.subject).at
             writes.add(f"below {change.subject}")
-        self._by_kind(change, reads, writes)
+        self._by_kind(change, actor, reads, writes)
         return ReadWriteSet(reads, writes, change.joining is not None)
 
-    def _by_kind(self, change: ResolvedStatement, reads: set[ResourceKey], writes: set[ResourceKey]) -> None:
+    def _by_kind(
+        self, change: ResolvedStatement, actor: str | None, reads: set[ResourceKey], writes: set[ResourceKey]
+    ) -> None:
         at = f"at {change.object}"
         match change.kind:
             case "add":
-                writes |= {at, OWNING} if self._actor else {at}
-                if change.object.text == self._actor:
+                writes |= {at, OWNING} if actor else {at}
+                if change.object.text in self._actors:
                     writes.add(ACTOR)
             case "drop":
                 reads.add(f"below {change.object}")

@@ -5,6 +5,7 @@ import uuid
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 from grantpath.engine.answers.batches import need_list, one_of
 from grantpath.engine.answers.request import active_role
@@ -13,6 +14,7 @@ from grantpath.engine.change.apply import BatchApplier
 from grantpath.engine.change.audit_writer import record, refuse
 from grantpath.engine.change.change_step import NOTHING_KEPT, Actor, ChangeStep
 from grantpath.engine.change.deltas import Delta
+from grantpath.engine.change.group_commit import Groups, Member
 from grantpath.engine.change.idempotency import Request, first_id, is_made
 from grantpath.engine.change.made import Change
 from grantpath.engine.change.planned_revision import Planned
@@ -21,6 +23,7 @@ from grantpath.engine.policy.policy import Policy
 from grantpath.engine.policy.statement_rules import ResolvedStatement, Rules, canonical_statement
 from grantpath.engine.tenants.opening import check_policy
 from grantpath.engine.tenants.registry import suggesting
+from grantpath.graph.client import telemetry
 from grantpath.graph.errors import GrantpathError, Inconsistent, Invalid, InvalidInput, Refused, Unavailable, Unknown
 from grantpath.graph.guard.store import Store
 from grantpath.graph.guard.transaction import Writing
@@ -42,6 +45,7 @@ class ChangeService:
         self._policy = policy
         self._root = root
         self._rules = Rules(policy, root)
+        self._groups = Groups()
 
     # ---- public methods ----------------------------------------------------------------------------------------
     def change(self, statement: str, by: str | None, as_role: str | None, id_: str | None, dry_run: bool) -> Change:
@@ -49,13 +53,15 @@ class ChangeService:
         need_flag("dry_run", dry_run)
         actor = self._actor(by, as_role)
         try:
-            steps = [self._step(statement, actor)]
+            step = self._step(statement, actor)
         except GrantpathError:
             earlier = self._done_before([statement], actor, id_)
             if earlier is None:
                 raise
             return earlier[0]
-        return self._all(steps, actor, id_, dry_run, lambda error, _: error)[0]
+        if dry_run or not self._may_join(step):
+            return self._all([step], actor, id_, dry_run, _as_it_is)[0]
+        return self._in_group(step, actor, id_)
 
     def change_all(
         self,
@@ -98,9 +104,8 @@ class ChangeService:
 
     def _step(self, statement: str, actor: Actor | None) -> ChangeStep:
         parsed = _parsed(statement)
-        if actor:
-            return ChangeStep(self._rules.resolve_guarded(parsed))
-        return ChangeStep(self._rules.resolve(parsed, as_fact=True))
+        resolved = self._rules.resolve_guarded(parsed) if actor else self._rules.resolve(parsed, as_fact=True)
+        return ChangeStep(resolved, actor)
 
     def given(self, statements: Iterable[str]) -> list[str | None]:
         """Writes facts in order, without authorization; users and groups that they mention are added. Returns the error
@@ -124,9 +129,9 @@ class ChangeService:
             for _, step in steps:
                 step.changed, step.error = False, None
             made, logged = [step for _, step in steps], PrecheckedWriting(writing, None)
-            self._apply(logged, None, made, all_or_nothing=False)
+            self._apply(logged, made, all_or_nothing=False)
             self._drop_wrong_mentions(steps, logged)
-            record(logged, made, None, [uuid.uuid4().hex for _ in made])
+            record(logged, made, [uuid.uuid4().hex for _ in made])
 
         self._store.write(self._tenant, work)
         for index, step in steps:
@@ -150,10 +155,11 @@ class ChangeService:
             for step in steps:
                 step.changed, step.error = False, None
             logged = PrecheckedWriting(writing, None)
-            BatchApplier(logged, self._policy, self._root, None).apply(steps, all_or_nothing=True)
+            BatchApplier(logged, self._policy, self._root).apply(steps, all_or_nothing=True)
             for error in (step.error for step in steps if step.error):
                 raise error
-            record(logged, steps, Actor(by, None), [uuid.uuid4().hex for _ in steps])
+            logged_steps = [replace(step, actor=Actor(by, None)) for step in steps]
+            record(logged, logged_steps, [uuid.uuid4().hex for _ in steps])
 
         self._store.write(self._tenant, work)
 
@@ -178,13 +184,13 @@ class ChangeService:
             if step.mentioned and step.changed and index in wrong and step.change.object not in named
         ]
         drops = [self._fact(f"drop {step.change.object}") for step in mistaken]
-        BatchApplier(writing, self._policy, self._root, None).apply(drops, all_or_nothing=False)
+        BatchApplier(writing, self._policy, self._root).apply(drops, all_or_nothing=False)
         for step in mistaken:
             step.changed = False
 
     def _fact(self, text: str, mentioned: bool = False) -> ChangeStep:
         """The step of a statement that needs no authorization."""
-        return ChangeStep(self._rules.resolve(_parsed(text), as_fact=True), mentioned)
+        return ChangeStep(self._rules.resolve(_parsed(text), as_fact=True), mentioned=mentioned)
 
     def _actor(self, by: str | None, as_role: str | None) -> Actor | None:
         if by is None:
@@ -194,6 +200,85 @@ class ChangeService:
             return None
         ref = self._policy.reference(by, self._root)
         return Actor(ref, None if as_role is None else active_role(self._policy, self._root, as_role))
+
+    # ---- in a group ----------------------------------------------------------------------------------------------
+    def _may_join(self, step: ChangeStep) -> bool:
+        """Whether a change is made together with others. One that can be very large would make them wait."""
+        change = step.change
+        return change.kind not in APART and not (change.kind == "drop" and self._policy.names.below(change.object.type))
+
+    def _in_group(self, step: ChangeStep, actor: Actor | None, id_: str | None) -> Change:
+        """Makes a change together with all that wait. Raises the errors of `change`."""
+        member = Member(step, Request(id_, [step.text], actor, self._root), id_ is not None)
+        request = member.request if member.named else None
+        # of a copy, because a leader may work on the step at the same time
+        precheck = partial(self._precheck, [replace(step)], actor, request, ANY_STATE)
+        try:
+            with self._groups.place(member, self._store.timeout, precheck) as leads:
+                if leads:
+                    self._lead(member, precheck() if self._groups.is_lone() else None)
+        except _Stopped as stopped:
+            raise self._error_of(stopped, id_, dry_run=False) from None
+        if member.change:
+            return member.change
+        waited = 0.0 if member.taken or leads else member.waited
+        return self._all([step], actor, id_, False, _as_it_is, tried=member.tried, waited=waited)[0]
+
+    def _lead(self, leader: Member, precheck: Precheck | None) -> None:
+        """Makes the changes of a group. Those that it could not make have no `change` afterwards. Raises the error of a
+        transaction that had only the leader's own change."""
+        group = [leader]
+
+        def work(writing: Writing) -> None:
+            nonlocal group
+            group = self._groups.take(leader)
+            telemetry.committed_together(len(group))
+            self._together(writing, group, precheck if len(group) == 1 else None)
+
+        try:
+            self._store.write(self._tenant, work, looked=precheck is not None, waited=leader.waited)
+        except GrantpathError as error:
+            if len(group) > 1:
+                return
+            if not (isinstance(error, Unavailable) and error.unknown and leader.tried):
+                raise
+            [leader.change] = self._read_back([leader.tried], leader.request, leader.named)
+        else:
+            for member in group:
+                member.change = member.change or member.tried
+
+    def _together(self, writing: Writing, group: Sequence[Member], precheck: Precheck | None) -> None:
+        """Makes and logs the changes of a group in its transaction, and sets what it tried. Omits those that are wrong
+        or refused, and repeated ids."""
+        check_policy(writing.policy, self._policy, self._tenant)
+        if is_made(writing, [member.tried for member in group if member.tried]):
+            return
+        ready = [member for member in group if self._is_new(writing, member, group)]
+        for member in group:
+            member.tried = None
+            member.step.changed, member.step.error = False, None
+            member.step.delta, member.step.kept = None, NOTHING_KEPT
+        prechecked = PrecheckedWriting(writing, precheck)
+        self._apply(prechecked, [member.step for member in ready], all_or_nothing=False)
+        right = [member for member in ready if member.step.error is None]
+        changes = record(prechecked, [member.step for member in right], [member.request.id for member in right])
+        for member, change in zip(right, changes, strict=True):
+            if member.named:
+                member.request.remember(writing, [change])
+            member.tried = change
+
+    def _is_new(self, writing: Writing, member: Member, group: Sequence[Member]) -> bool:
+        """Whether the id of a request is new. Otherwise, if it was the same request, its change is set."""
+        if not member.named:
+            return True
+        if any(other.request.id == member.request.id for other in group[: group.index(member)]):
+            return False
+        try:
+            earlier = member.request.earlier(writing)
+        except Invalid:  # the id belongs to another request
+            return False
+        member.change = earlier[0] if earlier else None
+        return earlier is None
 
     # ---- all or nothing ------------------------------------------------------------------------------------------
     def _all(
@@ -205,13 +290,19 @@ class ChangeService:
         reword: Callable[[GrantpathError, int], GrantpathError],
         planned: Planned = ANY_STATE,
         and_then: GrantpathError | None = None,
+        tried: Change | None = None,
+        waited: float = 0.0,
     ) -> list[Change]:
-        """Makes all steps, or none and raises the first error; `and_then` is an error in a statement after them."""
+        """Makes all steps, or none and raises the first error; `and_then` is an error in a statement after them.
+
+        `tried`: a change that may have been made for this request already; `waited`: the seconds for which it has
+        waited for its turn.
+        """
         if actor:
             _mark_new_subjects(steps)
         request = Request(id_, [step.text for step in steps], actor, self._root)
         ids, named = request.ids, id_ is not None and and_then is None
-        tries: list[list[Change]] = []  # the changes of each try, to find them in the log if an outcome is unknown
+        tries = [[tried]] if tried else []  # the changes of each try, to find them in the log if an outcome is unknown
         precheck: Precheck | None = None
 
         def work(writing: Writing) -> list[Change]:
@@ -226,13 +317,13 @@ class ChangeService:
             for step in steps:
                 step.changed, step.error, step.delta, step.kept = False, None, None, NOTHING_KEPT
             prechecked = PrecheckedWriting(writing, precheck)
-            self._apply(prechecked, actor, steps, all_or_nothing=True)
+            self._apply(prechecked, steps, all_or_nothing=True)
             for index, step in enumerate(steps):
                 if step.error:
                     raise _Stopped(index, step, writing.revision)
             if and_then:
                 raise and_then
-            changes = record(prechecked, steps, actor, ids)
+            changes = record(prechecked, steps, ids)
             if dry_run:
                 changes = [_with_delta(change, step.delta) for change, step in zip(changes, steps, strict=True)]
             if named:
@@ -243,27 +334,29 @@ class ChangeService:
         try:
             # batches of facts, the objects of an owner, and what is below an object can be very large, so they are
             # read only under the lock, where there is no time limit
-            if (actor or len(steps) == 1) and not any(step.change.kind in APART for step in steps):
+            may_look = (actor or len(steps) == 1) and not any(step.change.kind in APART for step in steps)
+            if may_look and not tried:  # what was made already would look wrong
                 precheck = self._precheck(steps, actor, request if named else None, planned)
-            return self._store.write(self._tenant, work, keep=not dry_run, looked=precheck is not None)
+            return self._store.write(self._tenant, work, keep=not dry_run, looked=precheck is not None, waited=waited)
         except _Stopped as stopped:
-            error = stopped.step.error
-            assert error is not None
-            if isinstance(error, Refused) and actor and not dry_run:
-                refuse(self._store, self._tenant, stopped.step, actor, error, stopped.revision, id_)
-            if isinstance(error, Unknown):
-                error = suggesting(error, self._store, self._tenant, self._policy)
-            raise reword(error, stopped.index) from None
+            raise reword(self._error_of(stopped, id_, dry_run), stopped.index) from None
         except Unavailable as error:
-            if not error.unknown:
+            if not (error.unknown or tried):
                 raise
             return self._read_back(tries[-1], request, named)
 
-    def _apply(
-        self, writing: PrecheckedWriting, actor: Actor | None, steps: Sequence[ChangeStep], all_or_nothing: bool
-    ) -> None:
-        applier = BatchApplier(writing, self._policy, self._root, actor)
-        apply_all(applier, self._rules, steps, all_or_nothing)
+    def _error_of(self, stopped: "_Stopped", id_: str | None, dry_run: bool) -> GrantpathError:
+        """The error of a wrong statement. A refused attempt is logged, with the id of its request."""
+        error, step = stopped.step.error, stopped.step
+        assert error is not None
+        if isinstance(error, Refused) and step.actor and not dry_run:
+            refuse(self._store, self._tenant, step, error, stopped.revision, id_)
+        if isinstance(error, Unknown):
+            error = suggesting(error, self._store, self._tenant, self._policy)
+        return error
+
+    def _apply(self, writing: PrecheckedWriting, steps: Sequence[ChangeStep], all_or_nothing: bool) -> None:
+        apply_all(BatchApplier(writing, self._policy, self._root), self._rules, steps, all_or_nothing)
 
     def _precheck(
         self, steps: Sequence[ChangeStep], actor: Actor | None, request: Request | None, planned: Planned
@@ -275,7 +368,7 @@ class ChangeService:
         """
         for attempt in range(PRECHECKS if actor else 1):
             precheck = Precheck(self._store, self._tenant, batch=len(steps) > 1)
-            applier = BatchApplier(precheck, self._policy, self._root, actor)
+            applier = BatchApplier(precheck, self._policy, self._root)
             wrong = applier.first_wrong(steps) if precheck.is_whole else None
             if not precheck.is_usable or precheck.marks["policy"] != self._policy.digest:
                 return None
@@ -349,6 +442,11 @@ def _with_delta(change: Change, delta: Delta | None) -> Change:
     """A change of a dry run, with the facts that it would add and remove."""
     delta = delta or Delta()
     return change.model_copy(update={"hash": None, "added": delta.added, "removed": delta.removed})
+
+
+def _as_it_is(error: GrantpathError, _: int) -> GrantpathError:
+    """The error of a single change."""
+    return error
 
 
 def _at(error: GrantpathError, index: int) -> GrantpathError:

@@ -131,7 +131,14 @@ class MemoryStore(Store):
         """The rows of a query of cypher/."""
         return _run(self.graph, text, parameters or {})
 
-    def write(self, root: str, work: Callable[[Writing], Result], keep: bool = True, looked: bool = False) -> Result:
+    def write(
+        self,
+        root: str,
+        work: Callable[[Writing], Result],
+        keep: bool = True,
+        looked: bool = False,
+        waited: float = 0.0,
+    ) -> Result:
         """Runs `work` on a copy of the state, which then becomes the state, unless `work` raises or `keep` is false."""
         with self._lock:
             now = self.graph

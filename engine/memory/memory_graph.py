@@ -95,9 +95,9 @@ class MemoryGraph:
         at = bisect_right(listed, ref)
         return [{"known": listed[max(0, at - limit) : at + limit]}]
 
-    def _effective_principals(self, subject: str) -> list[Row]:
-        number = self.version.numbers.find(subject)
-        found = () if number is None else self.version.effective(number)
+    def _effective_principals(self, subjects: Sequence[str]) -> list[Row]:
+        numbers = {self.version.numbers.find(subject) for subject in subjects} - {None}
+        found = {each for number in numbers if number is not None for each in self.version.effective(number)}
         return [{"held": [self.version.numbers.refs[each] for each in found]}]
 
     def _owned_objects(self, subject: str) -> list[Row]:

@@ -111,6 +111,13 @@ def lock_waited(seconds: float) -> None:
         otel.lock_wait.record(seconds)
 
 
+def committed_together(changes: int) -> None:
+    """Records how many changes are made in one transaction, because they waited together."""
+    otel = _listening()
+    if otel is not None:
+        otel.group.record(changes)
+
+
 def queried(text: str, began: float) -> None:
     """Logs at DEBUG the name of a query, and its time since `began`, a moment of time.perf_counter()."""
     if _queries.isEnabledFor(logging.DEBUG):
@@ -204,6 +211,9 @@ class _Otel:
         }
         self.lock_wait = meter.create_histogram(
             "grantpath.lock.wait", unit="s", description="waits of changes for their turn at a root"
+        )
+        self.group = meter.create_histogram(
+            "grantpath.change.group", unit="{change}", description="changes that are made in one transaction"
         )
         self.duration = meter.create_histogram(
             "grantpath.call.duration", unit="s", description="calls, by grantpath.verb and error.type"

@@ -51,9 +51,16 @@ class AsyncStore(Store):
         self._need_thread()
         return super().transaction(work)
 
-    def write(self, root: str, work: Callable[[Writing], Result], keep: bool = True, looked: bool = False) -> Result:
+    def write(
+        self,
+        root: str,
+        work: Callable[[Writing], Result],
+        keep: bool = True,
+        looked: bool = False,
+        waited: float = 0.0,
+    ) -> Result:
         self._need_thread()
-        return super().write(root, work, keep, looked)
+        return super().write(root, work, keep, looked, waited)
 
     def _ask_once(
         self, text: str, parameters: Mapping[str, Any], meanwhile: Callable[[], None] | None = None

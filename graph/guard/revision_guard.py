@@ -76,7 +76,14 @@ class RevisionGuard:
             raise Inconsistent(f"{root}: no answer from a single state of the graph was possible; ask again")
         return row
 
-    def write(self, root: str, work: Callable[[Writing], Result], keep: bool = True, looked: bool = False) -> Result:
+    def write(
+        self,
+        root: str,
+        work: Callable[[Writing], Result],
+        keep: bool = True,
+        looked: bool = False,
+        waited: float = 0.0,
+    ) -> Result:
         """Runs `work` in one transaction under the root's lock, and commits if `work` wrote anything.
 
         The parameters and errors are those of Store.write.
@@ -84,7 +91,7 @@ class RevisionGuard:
         if not looked:
             with self._errors():
                 self._has_dead_load(self._marks.read(root))  # a running load holds the lock for long: fail at once
-        with self._turns.turn(root, "a change", self._timeout):
+        with self._turns.turn(root, "a change", self._timeout, waited=waited):
             deadline = time.monotonic() + self._timeout
             while True:
                 try:

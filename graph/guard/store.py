@@ -175,15 +175,23 @@ class Store:
         return answer
 
     # ---- writing ---------------------------------------------------------------------------------------------
-    def write(self, root: str, work: Callable[[Writing], Result], keep: bool = True, looked: bool = False) -> Result:
+    def write(
+        self,
+        root: str,
+        work: Callable[[Writing], Result],
+        keep: bool = True,
+        looked: bool = False,
+        waited: float = 0.0,
+    ) -> Result:
         """Runs `work` in one transaction under the root's lock, and commits if `work` wrote anything.
 
         `looked`: the caller has just read the marks, and no load is running; otherwise they are read first, so that a
-        running load is reported at once. Nothing is written if `work` raises or if `keep` is false (a dry run). After a
-        transient failure before the commit, the transaction is retried, so `work` may run more than once. Raises
-        Unavailable; if `Unavailable.unknown` is true, the outcome of the commit is not known.
+        running load is reported at once. `waited`: the seconds for which the caller has waited for its turn. Nothing
+        is written if `work` raises or if `keep` is false (a dry run). After a transient failure before the commit, the
+        transaction is retried, so `work` may run more than once. Raises Unavailable; if `Unavailable.unknown` is true,
+        the outcome of the commit is not known.
         """
-        began, tried = time.monotonic(), False
+        began, tried = time.monotonic() - waited, False
 
         def timed(writing: Writing) -> Result:
             nonlocal tried
@@ -194,7 +202,7 @@ class Store:
             tried = True
             return work(writing)
 
-        return self._guard.write(root, timed, keep, looked)
+        return self._guard.write(root, timed, keep, looked, waited)
 
     def locked(self, root: str, what: str) -> AbstractContextManager[Held]:
         """Blocks other writers until the block ends, without a time limit, for a load or an upgrade; `what` names it.

@@ -89,12 +89,14 @@ class Turns:
         *,
         shared: bool = False,
         brief: bool = True,
+        waited: float = 0.0,
     ) -> Iterator[None]:
         """Waits for this thread's turn, which lasts until the block ends.
 
         `what` names this work in the errors of waiting threads; `shared` work may run together with other shared work;
-        `brief` work is a single transaction. Raises `error` if the turn does not come within `seconds`; the text names
-        the active thread. Raises Inconsistent at once if this thread has a turn already: it would wait for itself.
+        `brief` work is a single transaction. Raises `error` if the turn does not come within `seconds`, of which the
+        caller has `waited` some already; the text names the active thread. Raises Inconsistent at once if this thread
+        has a turn already: it would wait for itself.
         """
         mine, lines = _Turn(what, shared, brief), self._lines
         try:
@@ -107,7 +109,7 @@ class Turns:
                     )
                 line.waiting.append(mine)
                 line.advance()
-            if not mine.come.wait(seconds) and (blocked_by := self._blocked_by(root, mine)):
+            if not mine.come.wait(max(0.0, seconds - waited)) and (blocked_by := self._blocked_by(root, mine)):
                 raise error(f"{root} was not free within {seconds:g} s: {blocked_by}")
             yield
         finally:

@@ -20,6 +20,7 @@ from grantpath.engine.answers.request import Places
 from grantpath.engine.change import authorize
 from grantpath.engine.change.apply import BatchApplier
 from grantpath.engine.change.authorize import Authorizing
+from grantpath.engine.change.change_step import ChangeStep
 from grantpath.engine.change.precheck import PrecheckedWriting
 from grantpath.engine.change.schedule import ReadWriteSet, ReadWriteSets
 from grantpath.engine.facts.set.fact_version import FactVersion
@@ -102,6 +103,8 @@ class Case:
                 self.world.do(each, None)
         for user in USERS:
             compare_changes(compared, auth, self.world, user, statements(self.world, rng, written), alone)
+        said = [(text, rng.choice([*USERS, None])) for text in statements(self.world, rng, written)]
+        compare_actors(compared, auth, self.world, said)
         return compared
 
 
@@ -124,17 +127,8 @@ def compare_changes(
 ) -> None:
     """Compares the outcome of each statement of a batch in which wrong ones have no effect, and the outcomes of
     batches that are made as a whole."""
-    service = auth._service
-    actor = service._actor(user, None)
-    steps = [service._step(text, actor) for text in texts]
-
-    def work(writing: Writing) -> None:
-        applier = BatchApplier(PrecheckedWriting(writing, None), auth.policy, auth.root, actor)
-        applier.apply(steps, all_or_nothing=False)
-
-    auth.store.write(auth.tenant, work, keep=False)
     after, good, whole = world.copy(), list[str](), 0
-    for step in steps:
+    for step in made_together(auth, [(text, user) for text in texts]):
         wanted = after.do(step.text, user)
         compared.compare("a change of a batch", (user, step.text), wanted, outcome(step.error))
         if wanted == "done":
@@ -144,6 +138,27 @@ def compare_changes(
             got = outcome_of_all(auth, [*good, step.text], user)
             compared.compare("change_all", (user, *good, step.text), (wanted, len(good)), got)
     compared.compare("change_all", (user, *good), ("done", None), outcome_of_all(auth, good, user))
+
+
+def compare_actors(compared: Compared, auth: Authorizer, world: KeyWorld, said: list[tuple[str, str | None]]) -> None:
+    """Compares the outcome of each statement of a transaction in which each has an actor of its own."""
+    after = world.copy()
+    for step, (_, user) in zip(made_together(auth, said), said, strict=True):
+        wanted = after.do(step.text, user)
+        compared.compare("a change of several actors", (user, step.text), wanted, outcome(step.error))
+
+
+def made_together(auth: Authorizer, said: list[tuple[str, str | None]]) -> list[ChangeStep]:
+    """The outcomes of statements, each with its actor, in one transaction that is not kept. Wrong ones have no
+    effect."""
+    service = auth._service
+    steps = [service._step(text, service._actor(user, None)) for text, user in said]
+
+    def work(writing: Writing) -> None:
+        BatchApplier(PrecheckedWriting(writing, None), auth.policy, auth.root).apply(steps, all_or_nothing=False)
+
+    auth.store.write(auth.tenant, work, keep=False)
+    return steps
 
 
 def outcome(error: Exception | None) -> str:
@@ -295,8 +310,10 @@ def unscheduled(reads: Callable[[str], bool], writes: Callable[[str], bool]) -> 
     def install(patch: pytest.MonkeyPatch) -> None:
         of = ReadWriteSets.of
 
-        def fewer(self: ReadWriteSets, change: ResolvedStatement, below: Mapping[str, Reference]) -> ReadWriteSet:
-            made = of(self, change, below)
+        def fewer(
+            self: ReadWriteSets, change: ResolvedStatement, actor: str | None, below: Mapping[str, Reference]
+        ) -> ReadWriteSet:
+            made = of(self, change, actor, below)
             read, written = (
                 {each for each in keys if not less(each)} for keys, less in ((made.reads, reads), (made.writes, writes))
             )
@@ -318,12 +335,13 @@ def of_kind(word: str) -> Callable[[str], bool]:
 
 
 MUTANTS: dict[str, Install] = {
-    "a check of a change: its condition": blind(authorize._Checks, "_checks", without(0)),
+    "a check of a change: its actor": blind(authorize._Checks, "_checks", without(0)),
+    "a check of a change: its condition": blind(authorize._Checks, "_checks", without(1)),
     "a check of a change: its places": blind(
-        authorize._Checks, "_checks", lambda key: (key[0], frozenset(r for _, r in key[1]))
+        authorize._Checks, "_checks", lambda key: (*key[:2], frozenset(r for _, r in key[2]))
     ),
     "a check of a change: its entities": blind(
-        authorize._Checks, "_checks", lambda key: (key[0], frozenset(p for p, _ in key[1]))
+        authorize._Checks, "_checks", lambda key: (*key[:2], frozenset(p for p, _ in key[2]))
     ),
     "a right: the kind of the change": blind(Authorizing, "_rights", without(0)),
     "a right: the type of the object": blind(Authorizing, "_rights", without(1)),

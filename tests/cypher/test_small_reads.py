@@ -126,7 +126,7 @@ PRINCIPALS = {
 
 @pytest.mark.parametrize("subject", PRINCIPALS)
 def test_effective_principals_are_found_through_all_groups_and_roles(twins: dict[str, Twin], subject: str) -> None:
-    [row] = answers(twins["lakehouse"].graph, "effective_principals", subject=subject)
+    [row] = answers(twins["lakehouse"].graph, "effective_principals", subjects=[subject])
     assert sorted(row["held"]) == PRINCIPALS[subject]
 
 

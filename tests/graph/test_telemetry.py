@@ -26,6 +26,7 @@ from grantpath.graph.client.connection import Connection
 from grantpath.graph.guard.transaction import Writing
 
 from ..conftest import Tenants
+from ..support.at_once import at_once
 from ..support.sizes import say
 
 FACTS = [
@@ -123,6 +124,9 @@ def test_changes_have_spans_and_counters(seen: Seen, tenant: Tenants) -> None:
         auth.change("add user:zoe", by="user:bob")
     assert seen.metric("refusals") == {(): 1}
     assert seen.total("lock.wait") >= 3
+    assert seen.metric("change.group") == {(): 2}, "a new change and a repeated one"
+    at_once(auth, [lambda auth: auth.change("add role:one"), lambda auth: auth.change("add role:two")])
+    assert seen.metric("change.group") == {(): 3}
     assert seen.total("errors") == 0
 
 

@@ -72,7 +72,7 @@ def questions(auth: Authorizer) -> dict[str, Callable[[], object]]:
         "revocation": lambda: auth.revocation(LOW, "load_table", TABLE).statements,
         "revocation of one in many groups": lambda: auth.revocation(MANY, "create_schema", "catalog:c").statements,
         "explain no, with a remedy": lambda: auth.explain(LOST, "load_table", TABLE).remedy,
-        "held": lambda: len(ask(auth, "effective_principals", subject=LOW)["held"]) > 4 * len(GROUPS),
+        "held": lambda: len(ask(auth, "effective_principals", subjects=[LOW])["held"]) > 4 * len(GROUPS),
         "states": lambda: (
             ask(auth, "preconditions", refs=[], top="metalake:ml", joining=[GROUPS[0][0]], changes=[top])["states"][0][
                 "above"

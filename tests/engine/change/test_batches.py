@@ -11,7 +11,7 @@ import pytest
 from grantpath.engine import Authorizer, Change, Invalid, InvalidInput, InvalidReference, Refused, Unavailable, Unknown
 from grantpath.engine.change import authorize
 from grantpath.engine.change.authorize import Authorizing
-from grantpath.engine.change.change_step import ChangeStep
+from grantpath.engine.change.change_step import Actor, ChangeStep
 from grantpath.engine.change.schedule import ReadWriteSet, levels
 from grantpath.graph.errors import Conflict, UnknownName
 
@@ -74,7 +74,7 @@ def asking_above(found: list[int]) -> Iterator[None]:
     """Checks the places above the objects first, like for large batches; `found`: how many changes this allowed."""
     allowed_by_above = Authorizing._allowed_by_above
 
-    def counted(*asked: Any) -> set[ChangeStep]:
+    def counted(*asked: Any) -> set[tuple[ChangeStep, Actor]]:
         allowed = allowed_by_above(*asked)
         found.append(len(allowed))
         return allowed
