@@ -14,11 +14,11 @@ from grantpath.engine import Authorizer, Refused
 from grantpath.graph.client.connection import Connection
 
 from ..conftest import Tenants
+from ..support.notices import WARNINGS
 
 FILES = {file.stem: file for file in Path(str(cypher.__file__)).parent.rglob("*.cypher")}
 PASTED = ["check", "explain", "privilege", "remedy", "schema", "which", "which_below", "who"]
 NAMES = [name for name in cypher.names() if name != "schema"]
-WARNINGS = ("PERFORMANCE", "DEPRECATION", "UNRECOGNIZED")  # of a plan, of a later version, of names never stored
 README_GRAPH = [
     "add catalog:hr",
     "add schema:hr.public",

@@ -12,15 +12,14 @@ from typing import Any
 import neo4j
 import pytest
 
-from grantpath import cypher
 from grantpath.engine import Authorizer
 from grantpath.graph.client.connection import Connection
 from grantpath.graph.embedded.connect import connection
 from grantpath.graph.embedded.home import SETTINGS
 from grantpath.graph.embedded.server import down, up
 
-from ..cypher.test_query_files import NAMES, WARNINGS
 from ..support.newest_spark import pyspark_folder
+from ..support.notices import DEPRECATED, DEPRECATION, WARNINGS, every_text, languages, notices
 from ..support.sizes import size
 
 pytestmark = [pytest.mark.newest, pytest.mark.slow, pytest.mark.trust]
@@ -73,29 +72,21 @@ def run(files: list[Path], engine: str, server: Connection, extra: dict[str, str
     return report
 
 
-def told(driver: neo4j.Driver) -> dict[str, set[str]]:
-    """What the server warns of when it plans each query in its own language, by query."""
-    found: dict[str, set[str]] = {}
-    with driver.session(database="neo4j") as session:
-        for name in NAMES:
-            for each in session.run(neo4j.Query(f"EXPLAIN {cypher.load(name).text}")).consume().gql_status_objects:
-                if each.raw_classification in WARNINGS:
-                    found.setdefault(name, set()).add(each.status_description)
-    return found
-
-
 def test_no_query_warns_and_scenarios_pass_on_the_newest_neo4j(
     newest_server: Connection, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The queries are planned on a database that has only one new root: the server warns of each label, relationship
-    type and property that it has never stored, and `schema.cypher` makes all of them known."""
+    """The queries are planned in both versions of Cypher, on a database that has only one new root: the server warns of
+    each label, relationship type and property that it has never stored, and `schema.cypher` makes all of them known."""
     caplog.set_level(logging.ERROR, "neo4j")  # each warning would be logged with its whole query
     with neo4j.GraphDatabase.driver(newest_server.uri, auth=(newest_server.user, newest_server.password)) as driver:
         assert driver.execute_query(ONLY_CYPHER_25).records[0]["kept"] == 2
         with pytest.raises(neo4j.exceptions.CypherSyntaxError):
             driver.execute_query(f"CYPHER 5 {ONLY_CYPHER_25}")
         Authorizer.open("metalake:ml", "gravitino", create=True, timeout=60).close()
-        assert told(driver) == {}
+        assert languages(driver) == ["5", "25"]
+        for language in languages(driver):
+            assert notices(driver, language, every_text(), WARNINGS) == {}
+            assert notices(driver, language, {"old": DEPRECATED}, [DEPRECATION]).keys() == {"old"}
     whole = bool(size(full=1, short=0))
     report = run([SCENARIOS] if whole else PART, "cypher", newest_server, {})
     assert report["failed"] == 0
