@@ -1,8 +1,9 @@
 """All uses of what the neo4j driver and server do not document, each with what is done without it.
 
 The driver has no options for some limits that a store needs, so this module reaches into its pools, connections and
-sessions, and reads the status of transactions. A version of the driver that lacks one of these parts works without the
-feature, and a warning names what is missing, once in a process.
+sessions, and reads the status of transactions. Each part is looked at before it is used: a version of the driver that
+lacks it, or has something else in its place, works without the feature, and a warning names what is missing, once in a
+process.
 """
 
 import logging
@@ -44,7 +45,7 @@ def wrap_opener(driver: Any, wrapped: Callable[[Opener], Opener], without: str) 
 def limit_silence(connection: Any, seconds: float) -> None:
     """Limits how long a connection waits for the next message. Without it, only the server limits a query."""
     limit = getattr(getattr(connection, "socket", None), "set_read_timeout", None)
-    if limit is None:
+    if not callable(limit):
         _warn("Connection.socket.set_read_timeout", "a server that hangs is noticed only by the system's probes")
     else:
         limit(seconds)
@@ -53,19 +54,18 @@ def limit_silence(connection: Any, seconds: float) -> None:
 def raw_socket(connection: Any) -> socket.socket | None:
     """The operating system's socket of a connection; None if the driver does not show it."""
     raw = getattr(getattr(connection, "socket", None), "_socket", None)
-    if raw is None:
+    if not isinstance(raw, socket.socket):
         without = "a lost server is noticed late, and a forked child keeps the sockets of its parent"
         _warn("Connection.socket._socket", without)
         return None
-    found: socket.socket = raw
-    return found
+    return raw
 
 
 def wrap_messages(connection: Any, wrapped: Callable[[str, Callable[[], Any]], Callable[[], Any]]) -> None:
     """Replaces the steps that read and send one message by `wrapped(name, step)`."""
     for name in ("fetch_message", "send_all"):
         step = getattr(connection, name, None)
-        if step is None:
+        if not callable(step):
             _warn(f"Connection.{name}", "a call that is interrupted from outside may leave its connection unusable")
         else:
             setattr(connection, name, wrapped(name, step))
@@ -78,8 +78,8 @@ def drop(connection: Any) -> None:
 
 def begin_with_next_query(session: Any) -> AbstractContextManager[Any]:
     """Within it, BEGIN is sent together with the first query. Without it, BEGIN takes a round trip of its own."""
-    pipelined: AbstractContextManager[Any] | None = getattr(session, "_pipelined_begin", None)
-    if pipelined is None:
+    pipelined = getattr(session, "_pipelined_begin", None)
+    if not isinstance(pipelined, AbstractContextManager):
         _warn("Session._pipelined_begin", "each change takes a round trip more")
         return nullcontext()
     return pipelined
@@ -91,7 +91,7 @@ def keep_password(connection: Any) -> None:
     The driver would log it in again with each new password, and fail while the server locks the user out.
     """
     auth, log_in_again = getattr(connection, "auth_dict", None), getattr(connection, "re_auth", None)
-    if auth is None or log_in_again is None:
+    if not isinstance(auth, dict) or not callable(log_in_again):
         _warn("Connection.re_auth", "open connections log in again with each new password")
         return
     if auth.get("scheme") != "basic":

@@ -1,9 +1,10 @@
-"""Without the undocumented parts of the driver that a store uses, it still reads and writes, and warns once."""
+"""Without the undocumented parts of the driver that a store uses, it still answers and writes, and warns once."""
 
 import ast
 import logging
+from collections.abc import Collection
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -14,24 +15,42 @@ from grantpath.graph.guard.store import Store
 
 from ..conftest import Tenants
 
-GRAPH = Path(driver_internals.__file__).parents[1]
+HOUSE = Path(driver_internals.__file__).parents[2]
+PACKAGES = [HOUSE / name for name in ("cypher", "engine", "graph", "spark_sync")]
 PARTS = ["_pool", "_pipelined_begin", "_socket", "set_read_timeout", "fetch_message", "re_auth"]
 
 
-class Without:
-    """A part of the driver that lacks some of its attributes."""
+NOTHING = object()
+FACTS = [
+    "add catalog:hr",
+    "add schema:hr.public",
+    "add table:hr.public.staff",
+    "add user:ann",
+    "add role:reader",
+    "member user:ann of role:reader",
+    "allow USE_CATALOG on catalog:hr to role:reader",
+    "allow USE_SCHEMA on catalog:hr to role:reader",
+    "allow SELECT_TABLE on catalog:hr to role:reader",
+]
+CHECKS = [("user:ann", "load_table", "table:hr.public.staff"), ("user:ann", "drop_table", "table:hr.public.staff")]
 
-    def __init__(self, whole: Any, lacks: str) -> None:
-        self._whole, self._lacks = whole, lacks
+
+class Without:
+    """A part of the driver that lacks some of its attributes, or has another object in their place."""
+
+    def __init__(self, whole: Any, lacks: Collection[str], instead: object = NOTHING) -> None:
+        self._whole, self._lacks, self._instead = whole, lacks, instead
 
     def __getattr__(self, name: str) -> Any:
-        if name == self._lacks:
-            raise AttributeError(name)
+        if name in self._lacks:
+            if self._instead is NOTHING:
+                raise AttributeError(name)
+            return self._instead
         found = getattr(self._whole, name)
-        return Without(found, self._lacks) if name == "socket" else found
+        return Without(found, self._lacks, self._instead) if name == "socket" else found
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name in ("_whole", "_lacks"):
+        if name in ("_whole", "_lacks", "_instead"):
             object.__setattr__(self, name, value)
         else:
             setattr(self._whole, name, value)
@@ -57,30 +76,43 @@ def test_driver_that_is_installed_has_every_part(
     assert warned.messages == []
 
 
-@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("instead", [NOTHING, object()], ids=["missing", "another"])
+@pytest.mark.parametrize("parts", [*([part] for part in PARTS), PARTS], ids=lambda parts: ",".join(parts))
 def test_store_works_without_a_part(
     server: Connection,
     tenant: Tenants,
     warned: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
-    part: str,
+    parts: list[str],
+    instead: object,
 ) -> None:
-    auth = tenant("gravitino", ["add user:ann"])
+    auth = tenant("gravitino", FACTS)
     for name in ("wrap_opener", "limit_silence", "raw_socket", "wrap_messages", "begin_with_next_query"):
         whole = getattr(driver_internals, name)
         monkeypatch.setattr(
-            driver_internals, name, lambda first, *rest, whole=whole: whole(Without(first, part), *rest)
+            driver_internals, name, lambda first, *rest, whole=whole: whole(Without(first, parts, instead), *rest)
         )
     store = Store(server, timeout=20)
     try:
         fresh = Authorizer(store, auth.tenant, auth.policy, auth.root)
-        assert fresh.change("add user:bob").revision == 2
-        assert [*fresh.list("user")] and fresh.revision_now() == 2
-        driver_internals.keep_password(Without(object(), part))
+        assert [bool(each) for each in fresh.check_many(CHECKS)] == [True, False]
+        assert fresh.change("deny SELECT_TABLE on catalog:hr to role:reader").revision == len(FACTS) + 1
+        assert [bool(fresh.check(*each)) for each in CHECKS] == [False, False]
+        assert [*fresh.list("user")] and fresh.revision_now() == len(FACTS) + 1
+        driver_internals.keep_password(Without(Silent(), parts, instead))
     finally:
         store.close()
-    assert any(part in each for each in warned.messages)
+    told = parts[:1] if len(parts) > 1 else parts  # without its pool, the driver shows no connection
+    assert all(any(part in each for each in warned.messages) for part in told)
     assert len(warned.messages) == len({*warned.messages}), "each warning comes once"
+
+
+class Silent:
+    """A connection that was opened without a password."""
+
+    auth_dict: ClassVar[dict[str, str]] = {}
+
+    def re_auth(self) -> None: ...
 
 
 @pytest.mark.parametrize(
@@ -98,7 +130,7 @@ def test_transaction_whose_status_names_no_other_may_wait_for_any(status: str, f
 
 def test_no_other_file_reaches_into_the_driver() -> None:
     used = set()
-    for path in GRAPH.rglob("*.py"):
+    for path in (path for package in PACKAGES for path in package.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             own = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
             name = node.attr if isinstance(node, ast.Attribute) and not own else getattr(node, "value", None)
