@@ -1,4 +1,5 @@
-"""The newest stack: Neo4j 2026.x, whose own language is Cypher 25, and Spark 4.0 answer like the default versions."""
+"""Other versions answer like the default ones: Neo4j 2026.x, whose own language is Cypher 25, newer lines of Spark, and
+the lowest packages that are allowed."""
 
 import json
 import logging
@@ -18,12 +19,13 @@ from grantpath.graph.embedded.connect import connection
 from grantpath.graph.embedded.home import SETTINGS
 from grantpath.graph.embedded.server import down, up
 
-from ..support.newest_spark import pyspark_folder
+from ..support.newest_spark import packages_folder, pyspark_folder
 from ..support.notices import DEPRECATED, DEPRECATION, WARNINGS, every_text, languages, notices
 from ..support.sizes import size
 
 pytestmark = [pytest.mark.newest, pytest.mark.slow, pytest.mark.trust]
 
+LOWEST = {"neo4j": "6.0.0", "neo4j-rust-ext": "6.0.0.0", "numpy": "1.26.0", "pandas": "2.2.0", "pyarrow": "15.0.0"}
 ONLY_CYPHER_25 = "UNWIND [1, 2] AS kept FILTER kept > 1 RETURN kept"
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 PART = [SCENARIOS / name for name in ("gravitino/worked-example.yaml", "deltastream/04_active_role.yaml", "cdap")]
@@ -93,17 +95,33 @@ def test_no_query_warns_and_scenarios_pass_on_the_newest_neo4j(
     assert report["passed"] >= (790 if whole else 40)
 
 
-def test_scenarios_pass_on_the_newest_spark(server: Connection) -> None:
-    folder = pyspark_folder("4.0")
-    version = subprocess.run(
-        [sys.executable, "-c", "import pyspark; print(pyspark.__version__)"],
+@pytest.mark.parametrize("line", ["4.0", "4.1", "4.3"])
+def test_scenarios_pass_on_a_newer_spark(server: Connection, line: str) -> None:
+    folder = pyspark_folder(line)
+    assert printed_version("pyspark", folder).startswith(f"{line}.")
+    report = run(PART, "spark", server, {"PYTHONPATH": str(folder)})
+    asked = [result for result in report["results"] if result["engine"] == "spark"]
+    assert report["failed"] == 0
+    assert len(asked) >= 40
+
+
+def test_scenarios_pass_with_the_lowest_packages(server: Connection) -> None:
+    folder = packages_folder(LOWEST)
+    for package in ("neo4j", "numpy", "pandas", "pyarrow"):
+        assert printed_version(package, folder) == LOWEST[package]
+    for engine, least in (("both", 80), ("memory", 40)):
+        report = run(PART, engine, server, {"PYTHONPATH": str(folder)})
+        assert report["failed"] == 0
+        assert len(report["results"]) >= least
+
+
+def printed_version(package: str, folder: Path) -> str:
+    """The version that a process has which finds this folder first."""
+    ran = subprocess.run(
+        [sys.executable, "-c", f"import {package}; print({package}.__version__)"],
         env={**os.environ, "PYTHONPATH": str(folder)},
         capture_output=True,
         text=True,
         check=True,
     )
-    assert version.stdout.startswith("4.0.")
-    report = run(PART, "spark", server, {"PYTHONPATH": str(folder)})
-    asked = [result for result in report["results"] if result["engine"] == "spark"]
-    assert report["failed"] == 0
-    assert len(asked) >= 40
+    return ran.stdout.strip()

@@ -1,4 +1,4 @@
-"""Versions of PySpark beside the installed one, each in a folder of its own in the cache."""
+"""Versions of PySpark and of other packages beside the installed ones, in folders of their own in the cache."""
 
 import json
 import os
@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,12 @@ def pyspark_folder(line: str) -> Path:
 def connect_folders(line: str) -> list[Path]:
     """The same, with the packages that only Spark Connect needs, for PYTHONPATH."""
     return [pyspark_folder(line), _fetched("spark-connect", *CONNECT)]
+
+
+def packages_folder(versions: Mapping[str, str]) -> Path:
+    """A folder with these versions of packages, for PYTHONPATH."""
+    pinned = [f"{name}=={version}" for name, version in versions.items()]
+    return _fetched("-".join(pinned).replace("==", "-"), *pinned)
 
 
 def printed(program: str, packages: Sequence[Path], *arguments: str) -> dict[str, Any]:
