@@ -13,6 +13,7 @@ from grantpath.engine.policy.facts import OF_TAG
 from grantpath.graph.errors import InvalidInput, ServerError
 from grantpath.graph.files.remote_path import AnyPath
 from grantpath.graph.messages import short
+from grantpath.spark_sync.session.graphframes_jar import coordinate
 from grantpath.spark_sync.session.spark_session import JAR_VARIABLE, engine, has_graphframes, need_reach, read_parquet
 
 if TYPE_CHECKING:
@@ -41,7 +42,8 @@ def graph_frame(
     if not has_graphframes(spark):
         raise ServerError(
             f"GraphFrames is not available in this session of Spark {spark.version}; install graphframes-py and start "
-            f"the session with the jar (`spark.jars`), or name the jar in {JAR_VARIABLE} and let grantpath start Spark"
+            f"the session with the jar (spark.jars.packages={coordinate(spark.version)}, or `spark.jars`), or name the "
+            f"jar in {JAR_VARIABLE} and let grantpath start Spark"
         )
     need_reach(spark, source.folder)
     source.need_complete()

