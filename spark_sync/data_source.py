@@ -34,6 +34,7 @@ except ImportError:
     ) from None
 
 TABLE = "table"
+FILTERS = "filters"
 DEFAULT = "objects"
 WRITERS = {name: "access" for name in TABLES if name.startswith("access/")} | {CHANGES: "follow"}  # by table: a command
 _SQL = {"int": "bigint", "text": "string", "bool": "boolean"}
@@ -53,9 +54,9 @@ class SnapshotSource(DataSource):  # type: ignore[misc]
 
     `load` takes the folder of the snapshot. The option `table` selects a table of docs/snapshot.md, e.g. `closure` or
     `access/reach`; the default is `objects`. docs/snapshot.md lists the columns, which are bigint, string or boolean.
-    In Spark 4.1 and newer, tasks evaluate comparisons, `in` and `is [not] null` on single columns when they read the
-    files, if `spark.sql.python.filterPushdown.enabled` is true. Only `changes` can be read as a stream. Raises
-    InvalidInput if the folder is not a snapshot, or does not contain the table.
+    With the option `filters` set to true, tasks evaluate comparisons, `in` and `is [not] null` on single columns when
+    they read the files. That needs Spark 4.1 or newer, and `spark.sql.python.filterPushdown.enabled`. Only `changes`
+    can be read as a stream. Raises InvalidInput if the folder is not a snapshot, or does not contain the table.
     """
 
     @classmethod
@@ -66,7 +67,8 @@ class SnapshotSource(DataSource):  # type: ignore[misc]
         return ", ".join(f"{column} {_SQL[kind]}" for column, kind in TABLES[self._table()].items())
 
     def reader(self, schema: Any) -> "SnapshotTableReader":
-        return SnapshotTableReader(self._folder(), self._table())
+        kind = FilteringReader if self._filters() else SnapshotTableReader
+        return kind(self._folder(), self._table())
 
     def streamReader(self, schema: Any) -> "ChangeStreamReader":
         if self._table() != CHANGES:
@@ -84,6 +86,12 @@ class SnapshotSource(DataSource):  # type: ignore[misc]
             raise InvalidInput(f"a snapshot has no table {short(str(table))!r}; the tables are {', '.join(TABLES)}")
         return str(table)
 
+    def _filters(self) -> bool:
+        value = str(self.options.get(FILTERS, "false"))
+        if value not in ("true", "false"):
+            raise InvalidInput(f"{FILTERS}={short(value)} is not valid; write true or false")
+        return value == "true"
+
 
 class SnapshotTableReader(DataSourceReader):  # type: ignore[misc]
     """Reads one table, one file in each task."""
@@ -95,16 +103,6 @@ class SnapshotTableReader(DataSourceReader):  # type: ignore[misc]
         snapshot.need_rows(table)
         self._table, self._files = table, snapshot.files(table)
         self._chosen: list[tuple[str, str, Any]] = []  # name of the filter, column, value
-
-    def pushFilters(self, filters: list[Any]) -> Iterable[Any]:
-        """Keeps the filters that a task can evaluate, and returns the others, which Spark evaluates."""
-        for each in filters:
-            column = each.attribute[0] if len(getattr(each, "attribute", ())) == 1 else None
-            condition = (type(each).__name__, str(column), getattr(each, "value", None))
-            if column in TABLES[self._table] and _expression(*condition) is not None:
-                self._chosen.append(condition)
-            else:
-                yield each
 
     def partitions(self) -> list[Any]:
         return [InputPartition(at) for at in range(len(self._files))]
@@ -119,6 +117,20 @@ class SnapshotTableReader(DataSourceReader):  # type: ignore[misc]
         else:
             tables = stream_bounded(file, kinds).tables
         yield from _batches(tables, kinds)
+
+
+class FilteringReader(SnapshotTableReader):
+    """Evaluates filters in its tasks. By default, Spark refuses a reader that has this method: it is disabled there."""
+
+    def pushFilters(self, filters: list[Any]) -> Iterable[Any]:
+        """Keeps the filters that a task can evaluate, and returns the others, which Spark evaluates."""
+        for each in filters:
+            column = each.attribute[0] if len(getattr(each, "attribute", ())) == 1 else None
+            condition = (type(each).__name__, str(column), getattr(each, "value", None))
+            if column in TABLES[self._table] and _expression(*condition) is not None:
+                self._chosen.append(condition)
+            else:
+                yield each
 
 
 class ChangeStreamReader(DataSourceStreamReader):  # type: ignore[misc]

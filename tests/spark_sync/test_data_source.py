@@ -28,19 +28,27 @@ from grantpath.spark_sync.data_source import SnapshotSource
 folder, followed, checkpoint = sys.argv[1:4]
 tables, conditions = map(json.loads, sys.argv[4:])
 spark = spark_session.engine(lambda line: None).spark
-spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
 spark.dataSource.register(SnapshotSource)
-load = lambda table: spark.read.format("grantpath").option("table", table).load(folder)
+load = lambda table, **options: spark.read.format("grantpath").options(table=table, **options).load(folder)
 found = {"rows": {table: sorted(map(list, load(table).collect())) for table in tables}}
-filtered = [load(table).where(condition) for table, condition in conditions]
+plain = [load(table).where(condition) for table, condition in conditions]
+found["filtered by Spark"] = [sorted(map(list, rows.collect())) for rows in plain]
+spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
+filtered = [load(table, filters="true").where(condition) for table, condition in conditions]
 found["filtered"] = [sorted(map(list, rows.collect())) for rows in filtered]
 plans = [rows._jdf.queryExecution().executedPlan().toString() for rows in filtered]
 steps = [[line.lstrip(" :+-*()0123456789") for line in plan.splitlines()] for plan in plans]
 found["left to Spark"] = [any(step.startswith("Filter") for step in each) for each in steps]
 errors = []
-for path, table in (folder, "objekts"), (folder + "/no", "objects"), (None, "objects"), (folder, "access/expand"):
+for path, table, filters in (
+    (folder, "objekts", "true"),
+    (folder + "/no", "objects", "true"),
+    (None, "objects", "true"),
+    (folder, "access/expand", "true"),
+    (folder, "objects", "yes"),
+):
     try:
-        spark.read.format("grantpath").option("table", table).load(path).collect()
+        spark.read.format("grantpath").options(table=table, filters=filters).load(path).collect()
     except Exception as error:
         errors.append(str(error))
 batches = []
@@ -122,6 +130,7 @@ def test_the_data_source_reads_the_tables_and_filters_them(printed_by: Printed) 
     for (table, condition), rows in zip(CONDITIONS, found["filtered"], strict=True):
         assert rows, condition
         assert all(row in found["rows"][table] for row in rows)
+    assert found["filtered by Spark"] == found["filtered"], "the settings that Spark has by default"
     position, ref, kind = 0, 3, 4
     objects = found["rows"]["objects"]
     assert found["filtered"][0] == [row for row in objects if row[kind] == "table"]
@@ -129,11 +138,12 @@ def test_the_data_source_reads_the_tables_and_filters_them(printed_by: Printed) 
     assert found["filtered"][2] == [row for row in objects if row[ref] in ("catalog:hr", "user:ann")]
     # Spark 4.0 evaluates all conditions itself; newer ones only those that the source returns
     assert found["left to Spark"] == ([True] * 6 if line == "4.0" else [False, False, False, False, True, False])
-    unknown, missing, nowhere, later = found["errors"]
+    unknown, missing, nowhere, later, neither = found["errors"]
     assert "a snapshot has no table 'objekts'; the tables are objects, subjects" in unknown
     assert "is not a snapshot of this version" in missing
     assert 'needs the folder of a snapshot; use .load(\\"OUT\\")' in nowhere or 'use .load("OUT")' in nowhere
     assert "has no table access/expand; write it with `grantpath access`" in later
+    assert "filters=yes is not valid; write true or false" in neither
 
 
 @pytest.mark.slow
