@@ -4,6 +4,7 @@ the lowest packages that are allowed."""
 import json
 import logging
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ from grantpath.graph.embedded.connect import connection
 from grantpath.graph.embedded.home import SETTINGS
 from grantpath.graph.embedded.server import down, up
 
+from ..conftest import SERVER
 from ..support.newest_spark import packages_folder, pyspark_folder
 from ..support.notices import DEPRECATED, DEPRECATION, WARNINGS, every_text, languages, notices
 from ..support.sizes import size
@@ -27,6 +29,7 @@ pytestmark = [pytest.mark.newest, pytest.mark.slow, pytest.mark.trust]
 
 LOWEST = {"neo4j": "6.0.0", "neo4j-rust-ext": "6.0.0.0", "numpy": "1.26.0", "pandas": "2.2.0", "pyarrow": "15.0.0"}
 ONLY_CYPHER_25 = "UNWIND [1, 2] AS kept FILTER kept > 1 RETURN kept"
+AGREEMENT = Path(__file__).parents[1] / "agreement"
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 PART = [SCENARIOS / name for name in ("gravitino/worked-example.yaml", "deltastream/04_active_role.yaml", "cdap")]
 
@@ -93,6 +96,21 @@ def test_no_query_warns_and_scenarios_pass_on_the_newest_neo4j(
     report = run([SCENARIOS] if whole else PART, "cypher", newest_server, {})
     assert report["failed"] == 0
     assert report["passed"] >= (790 if whole else 40)
+
+
+def test_decisions_on_the_newest_neo4j_are_those_of_the_oracle(newest_server: Connection) -> None:
+    login = {"NEO4J_URI": newest_server.uri, "NEO4J_USER": newest_server.user, "NEO4J_PASSWORD": newest_server.password}
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(AGREEMENT / "test_decisions.py")],
+        env={**os.environ, **login, SERVER: "uri", "GRANTPATH_TRUST": ""},  # the long form is for the default server
+        cwd=AGREEMENT.parents[1],
+        capture_output=True,
+        text=True,
+        timeout=900,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stdout[-4000:]
+    assert re.search(r"agreement, gravitino: .* 0 worlds different", ran.stdout)
 
 
 @pytest.mark.parametrize("line", ["4.0", "4.1", "4.3"])
