@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from itertools import islice
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 from grantpath.graph.errors import GrantpathError, Invalid, InvalidInput
 from grantpath.graph.messages import short
@@ -10,6 +10,7 @@ from grantpath.graph.messages import short
 MOST = 10_000  # items in one call: a larger one would take too much of the server's memory and time
 One = TypeVar("One")
 Other = TypeVar("Other")
+Failed = TypeVar("Failed")
 
 
 def need_list(what: str, given: Iterable[One], most: int | None = MOST) -> list[One]:
@@ -23,42 +24,35 @@ def need_list(what: str, given: Iterable[One], most: int | None = MOST) -> list[
     return things
 
 
-def each_of(what: str, things: Iterable[One], work: Callable[[One], Other]) -> list[Other]:
-    """The result of `work` for each item of a batch. Raises the first Invalid, with its index (see `one_of`)."""
-    done: list[Other] = []
+def each_of(
+    things: Iterable[One], work: Callable[[One], Other], failed: Callable[[int, Invalid], Failed]
+) -> list[Other | Failed]:
+    """The result of `work` for each item of a batch. In place of one that raises Invalid is the result of `failed` for
+    its index and its error, unless `failed` raises."""
+    done: list[Other | Failed] = []
     for thing in things:
         try:
             done.append(work(thing))
         except Invalid as error:
-            raise one_of(what, len(done), error) from None
+            done.append(failed(len(done), error))
     return done
 
 
-def each_as_is(things: Iterable[One], work: Callable[[One], Other]) -> list[Other | Invalid]:
-    """The result of `work` for each item of a batch, or its Invalid in its place, without an index."""
-    done: list[Other | Invalid] = []
-    for thing in things:
-        try:
-            done.append(work(thing))
-        except Invalid as error:
-            done.append(error)
-    return done
+def as_is(_: int, error: Invalid) -> Invalid:
+    """The error itself, without an index."""
+    return error
 
 
-def each_or_error(
-    what: str, things: Iterable[One | GrantpathError], work: Callable[[One], Other]
-) -> list[Other | GrantpathError]:
-    """The result of `work` for each item of a batch, or its Invalid with the index, in its place. An item that is an
-    error already stays."""
-    done: list[Other | GrantpathError] = []
-    for thing in things:
-        try:
-            done.append(thing if isinstance(thing, GrantpathError) else work(thing))
-        except Invalid as error:
-            if error.code == "root_dropped":  # about the whole batch
-                raise
-            done.append(one_of(what, len(done), error))
-    return done
+def raised(what: str, index: int, error: Invalid) -> NoReturn:
+    """Raises the error with its index (see `one_of`)."""
+    raise one_of(what, index, error) from None
+
+
+def kept(what: str, index: int, error: Invalid) -> GrantpathError:
+    """The error with its index."""
+    if error.code == "root_dropped":  # about the whole batch
+        raise error
+    return one_of(what, index, error)
 
 
 def one_of(what: str, index: int, error: GrantpathError) -> GrantpathError:

@@ -46,12 +46,15 @@ class CheckColumns:
         return Check(subject=subject, name=name, object=object_, with_=self.with_, as_role=as_role)
 
 
+def absent(needed: Sequence[str], known: Collection[str], hidden: Collection[str]) -> Absent | None:
+    """In place of a verdict, if one of the references that a check needs is not `known`, or is hidden."""
+    return Absent(needed, known) if any(ref not in known or ref in hidden for ref in needed) else None
+
+
 def verdict(question: ResolvedQuestion, answer: Mapping[str, Any], hidden: Collection[str]) -> Verdict:
     """The verdict that an answer of check.cypher means."""
-    known = answer["known"]
-    if any(ref not in known or ref in hidden for ref in question.needed):
-        return Absent(question.needed, known)
-    return any(each["allowed"] for each in answer["acting"])
+    missing = absent(question.needed, answer["known"], hidden)
+    return any(each["allowed"] for each in answer["acting"]) if missing is None else missing
 
 
 # ---- tables ---------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from itertools import repeat
 from typing import Any, Protocol, TypeVar
 
 from grantpath.engine.answers import request
-from grantpath.engine.answers.batches import MOST, each_as_is
+from grantpath.engine.answers.batches import MOST, as_is, each_of
 from grantpath.engine.answers.check_columns import CheckColumns, Verdict, verdict
 from grantpath.engine.answers.list_query import list_query
 from grantpath.engine.answers.request import ResolvedQuestion, of_length
@@ -59,7 +59,7 @@ class GraphSource:
     def verdicts(self, columns: CheckColumns, at_least: int | None) -> Verdicts:
         """The verdicts of check.cypher, in batches that are all of one revision."""
         resolve = partial(request.resolve, self.policy, self.root)
-        asked = each_as_is(columns.rows, lambda row: resolve(columns.check(row)))
+        asked = each_of(columns.rows, lambda row: resolve(columns.check(row)), as_is)
         questions = [each for each in asked if not isinstance(each, Invalid)]
 
         def read(ask: Callable[..., Row]) -> Row:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, cast, overload
 from grantpath.engine.advise.revocation import Revocation, revocation
 from grantpath.engine.answers import check_columns, request
 from grantpath.engine.answers.access_effects import Effects
-from grantpath.engine.answers.batches import each_of, each_or_error, need_list, one_of
+from grantpath.engine.answers.batches import each_of, kept, need_list, one_of, raised
 from grantpath.engine.answers.check_columns import Absent, CheckColumns, Verdict
 from grantpath.engine.answers.decision import Decision, Explanation
 from grantpath.engine.answers.explanation import explained
@@ -271,8 +271,8 @@ class Authorizer(OpenTenant):
         with telemetry.span("check_many", self.tenant) as span:
             past = None if as_of is None else self._past(as_of, at_least)
             state, given = past or self, need_list("checks", checks)
-            run: Callable[..., Any] = each_or_error if each else each_of
-            asked = run("check", given, partial(request.resolve_check, state.policy, self.root))
+            failed: Callable[[int, Invalid], GrantpathError] = partial(kept if each else raised, "check")
+            asked = each_of(given, partial(request.resolve_check, state.policy, self.root), failed)
             valid = [one for one in asked if not isinstance(one, GrantpathError)]
             if not valid:
                 return asked
@@ -280,10 +280,10 @@ class Authorizer(OpenTenant):
             answered = iter(answers)
             tenant = request.OneSuggestion(self) if each and past is None else state
 
-            def decided(one: tuple[Check, ResolvedQuestion]) -> Decision:
-                return request.decision(tenant, *one, next(answered), row)
+            def decided(one: tuple[Check, ResolvedQuestion] | GrantpathError) -> Decision | GrantpathError:
+                return one if isinstance(one, GrantpathError) else request.decision(tenant, *one, next(answered), row)
 
-            decisions = run("check", asked, decided)
+            decisions = each_of(asked, decided, failed)
             allowed = [one.allowed for one in decisions if isinstance(one, Decision)]
             telemetry.all_decided(span, row["revision"], allowed)
             for one in decisions:
@@ -318,8 +318,9 @@ class Authorizer(OpenTenant):
             def words(ref: str) -> Check:
                 return request.as_words(Check, with_, subject=subject, name=name, object=ref, as_role=as_role)
 
-            [first_words] = each_of("object", refs[:1], words)
-            texts = each_of("object", refs, lambda ref: ref if isinstance(ref, str) else words(ref).object)
+            failed = partial(raised, "object")
+            [first_words] = each_of(refs[:1], words, failed)
+            texts = each_of(refs, lambda ref: ref if isinstance(ref, str) else words(ref).object, failed)
             rows = [(subject, name, text, as_role) for text in texts]
             found, revision = self._verdicts(CheckColumns(rows, first_words.with_, alike=True), at_least, past)
             for index, each in enumerate(found):

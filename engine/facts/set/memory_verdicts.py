@@ -7,8 +7,8 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from grantpath.engine.answers import request
-from grantpath.engine.answers.batches import each_as_is
-from grantpath.engine.answers.check_columns import Absent, CheckColumns, Row, Verdict, verdict
+from grantpath.engine.answers.batches import as_is, each_of
+from grantpath.engine.answers.check_columns import Absent, CheckColumns, Row, Verdict, absent, verdict
 from grantpath.engine.answers.request import ResolvedQuestion
 from grantpath.engine.facts.set.fact_version import FactVersion
 from grantpath.engine.facts.set.memory_check import MemoryChecks, known, ungranted
@@ -47,6 +47,7 @@ class MemoryVerdicts:
         self._version, self._policy, self._root, self._columns = version, policy, root, columns
         self._checks = MemoryChecks(version, policy, root)
         self._asked, self._role_types = frozenset(policy.file.ask.subjects), frozenset(policy.role_types)
+        self._hidden_types = frozenset(map(type_of, policy.hidden))
         self._targets: dict[tuple[str, str], _Target] = {}
         self._families: dict[tuple[str, str], _Family] = {}
         self._lists: dict[str, frozenset[str] | None] = {}
@@ -55,7 +56,7 @@ class MemoryVerdicts:
         """The verdicts, in the order of the checks."""
         columns = self._columns
         plain = columns.alike and len(columns.rows) > MANY and not columns.with_ and columns.rows[0][3] is None
-        return each_as_is(columns.rows, self._by_list if plain else self._verdict)
+        return each_of(columns.rows, self._by_list if plain else self._verdict, as_is)
 
     def _by_list(self, row: Row) -> Verdict:
         """The verdict on a check that differs from the others only in its object."""
@@ -73,7 +74,7 @@ class MemoryVerdicts:
         if type_ not in self._lists:
             self._lists[type_] = None
             subject, name, _, _ = row
-            if not any(type_of(each) == type_ for each in self._policy.hidden):
+            if type_ not in self._hidden_types:
                 with suppress(Invalid):  # the error of the check itself follows
                     question = request.resolve(self._policy, self._root, Which(type=type_, subject=subject, name=name))
                     self._lists[type_] = frozenset(listed(self._version, self._policy, self._root, [question]).refs)
@@ -126,10 +127,9 @@ class MemoryVerdicts:
         question = request.resolve(
             self._policy, self._root, Who(name=words.name, object=words.object, with_=words.with_)
         )
-        exist = known(self._version, question)
-        missing = any(each not in exist or each in self._policy.hidden for each in question.needed)
         granted = self._checks.granted_on(question)
-        made = _Target(question, granted, Absent(question.needed, exist) if missing else None)
+        missing = absent(question.needed, known(self._version, question), self._policy.hidden)
+        made = _Target(question, granted, missing)
         for kept in (self._targets, self._families):
             if len(kept) >= MOST_KEPT:
                 kept.clear()
@@ -144,7 +144,7 @@ class MemoryVerdicts:
         """Whether the other objects inside the place of this one differ from it in nothing but grants on themselves."""
         question, plan = target.question, target.question.requirement.plan
         plain = QUOTE not in ref and not question.second_objects and target.absent is None
-        hidden = any(type_of(each) == question.requirement.type for each in self._policy.hidden)
+        hidden = question.requirement.type in self._hidden_types
         return plain and not plan.others and not hidden and target.granted.shared
 
     def _subject(self, text: str) -> int | None:
