@@ -13,6 +13,7 @@ from grantpath.engine.policy.fact_plan import FactPlan
 from grantpath.engine.policy.facts import Fact
 from grantpath.engine.policy.policy import Policy, Requirement
 from grantpath.graph.errors import Inconsistent, Invalid, InvalidInput, Unknown
+from grantpath.graph.frozen import unchecked
 from grantpath.graph.language.reference import Reference, type_of
 from grantpath.graph.language.statement import Check, Which, Who, check_of
 from grantpath.graph.messages import indefinite, short
@@ -20,7 +21,6 @@ from grantpath.graph.messages import indefinite, short
 Places = Mapping[str, Reference]  # place name in facts: entity
 ANY = "any"  # the type in a `which` question about all types; a type of the policy with this name comes first
 AnyCheck = Check | tuple[str, str, str]
-_STATE = {"__pydantic_fields_set__": {*Decision.model_fields}, "__pydantic_extra__": None}  # pydantic's own fields
 Words = TypeVar("Words", bound=Check | Who | Which)
 
 
@@ -62,15 +62,19 @@ def as_words(model: type[Words], with_: Mapping[str, str] | None, **words: Any) 
         raise Invalid(f"{asked} is not a question: all its parts must be strings, those in with_ too") from None
 
 
-def resolve_check(policy: Policy, root: Reference, check: AnyCheck) -> tuple[Check, ResolvedQuestion]:
-    """A canonical Check from a Check or a tuple, and its question. Raises Invalid for anything else, and as
-    `resolve`."""
-    if not isinstance(check, Check):
-        try:
-            subject, name, object_ = check
-            check = check_of(subject, name, object_)
-        except (TypeError, ValueError):
-            raise Invalid(f"{short(repr(check))} is neither (subject, name, object) nor a Check") from None
+def as_check(given: AnyCheck) -> Check:
+    """A Check from a Check or a tuple. Raises Invalid for anything else."""
+    if isinstance(given, Check):
+        return given
+    try:
+        subject, name, object_ = given
+        return check_of(subject, name, object_)
+    except (TypeError, ValueError):
+        raise Invalid(f"{short(repr(given))} is neither (subject, name, object) nor a Check") from None
+
+
+def resolve_check(policy: Policy, root: Reference, check: Check) -> tuple[Check, ResolvedQuestion]:
+    """The check with canonical references, and its question. Raises as `resolve`."""
     question = resolve(policy, root, check)
     return canonical(check, question), question
 
@@ -252,14 +256,15 @@ def decision(
     """The decision that an answer means. Raises Unknown if what the question needs does not exist."""
     tenant.need_existing(question.needed, answer["known"])
     acted = answer["acting"]
-    allowed = any(each["allowed"] for each in acted)
-    evidence = Evidence(
-        tenant.policy, tenant.root, words, evaluation, acted
-    )  # in place of the reasons, which cost more
-    fields = {"allowed": allowed, "revision": row["revision"], "question": words, "_evidence": evidence}
-    made = Decision.__new__(Decision)  # without its reasons, which cost more, and without validation
-    made.__setstate__({**_STATE, "__dict__": fields})
-    return made
+    return decided(tenant.policy, tenant.root, words, any(each["allowed"] for each in acted), row["revision"], acted)
+
+
+def decided(
+    policy: Policy, root: Reference, words: Check, allowed: bool, revision: int, acted: Sequence[Mapping[str, Any]]
+) -> Decision:
+    """The decision on a check whose references are canonical."""
+    evidence = Evidence(policy, root, words, evaluation, acted)  # in place of the reasons, which cost more
+    return unchecked(Decision, {"allowed": allowed, "revision": revision, "question": words, "_evidence": evidence})
 
 
 class OneSuggestion:

@@ -7,18 +7,21 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import repeat
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from grantpath.engine.answers import request
 from grantpath.engine.answers.batches import MOST, as_is, each_of
 from grantpath.engine.answers.check_columns import CheckColumns, Verdict, verdict
+from grantpath.engine.answers.decision import Decision
 from grantpath.engine.answers.list_query import list_query
 from grantpath.engine.answers.request import ResolvedQuestion, of_length
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.errors import Invalid
 from grantpath.graph.guard.transaction import Row
 from grantpath.graph.language.reference import Reference
+from grantpath.graph.language.statement import Check
 
+FEW = 10  # at most this many checks are answered while their proof is on its way; for more, this would save little
 Checked = tuple[Iterable[Mapping[str, Any]], Mapping[str, Any]]
 """The answers to a batch of checks, in order, as check.cypher gives them, and a row with their revision."""
 Verdicts = tuple[Sequence[Verdict], int]
@@ -28,11 +31,29 @@ AskPage = Callable[..., Row]
 Found = TypeVar("Found")
 
 
+class Deciding(NamedTuple):
+    """What decides the checks of one batch, all at one revision.
+
+    `alike` is the decision on a check that shares what it needs with other checks; None for one that must be resolved.
+    It raises Invalid as `request.resolve`. `answers` are the answers to those that were resolved.
+    """
+
+    alike: Callable[[Check], Decision | None]
+    answers: Callable[[Sequence[ResolvedQuestion]], Checked]
+
+
+def unlike(_: Check) -> None:
+    """Each check must be resolved."""
+
+
 class Source(Protocol):
     """Facts of one root at a revision that is at least `at_least`, with a policy."""
 
     def answers(self, questions: Sequence[ResolvedQuestion], at_least: int | None) -> Checked | None:
         """The answers to checks; None if another source must answer."""
+
+    def deciding(self, at_least: int | None) -> Deciding | None:
+        """What decides more than a FEW checks; None if another source must answer."""
 
     def verdicts(self, columns: CheckColumns, at_least: int | None) -> Verdicts | None:
         """The verdicts on any number of checks; None if another source must answer."""
@@ -55,6 +76,10 @@ class GraphSource:
     def answers(self, questions: Sequence[ResolvedQuestion], at_least: int | None) -> Checked:
         """The answers of check.cypher."""
         return request.answers(self.ask, questions, at_least)
+
+    def deciding(self, at_least: int | None) -> Deciding:
+        """Each check is resolved."""
+        return Deciding(unlike, partial(self.answers, at_least=at_least))
 
     def verdicts(self, columns: CheckColumns, at_least: int | None) -> Verdicts:
         """The verdicts of check.cypher, in batches that are all of one revision."""

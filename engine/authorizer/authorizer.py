@@ -19,7 +19,7 @@ from grantpath.engine.answers.decision import Decision, Explanation
 from grantpath.engine.answers.explanation import explained
 from grantpath.engine.answers.listing import Listing, Page
 from grantpath.engine.answers.request import ResolvedQuestion
-from grantpath.engine.answers.source import Checked, GraphSource, Source, first
+from grantpath.engine.answers.source import FEW, Checked, Deciding, GraphSource, Source, first, unlike
 from grantpath.engine.authorizer import present_facts
 from grantpath.engine.change import audit_log, verbs
 from grantpath.engine.change.audit_log import Log, ReadLog
@@ -71,6 +71,7 @@ if TYPE_CHECKING:
 
 changed = logging.getLogger("grantpath.change")
 Outcome = Change | Refused | Invalid  # of a statement that is made alone
+Asked = tuple[Check, ResolvedQuestion]
 Found = TypeVar("Found", Explanation, Revocation)
 
 # Lists of results: in the class, `list` is the method of that name.
@@ -272,16 +273,22 @@ class Authorizer(OpenTenant):
             past = None if as_of is None else self._past(as_of, at_least)
             state, given = past or self, need_list("checks", checks)
             failed: Callable[[int, Invalid], GrantpathError] = partial(kept if each else raised, "check")
-            asked = each_of(given, partial(request.resolve_check, state.policy, self.root), failed)
-            valid = [one for one in asked if not isinstance(one, GrantpathError)]
-            if not valid:
+            deciding = self._deciding(len(given), at_least, past)
+
+            def resolved(one: request.AnyCheck) -> Decision | Asked:
+                check = request.as_check(one)
+                decision = deciding.alike(check)
+                return request.resolve_check(state.policy, self.root, check) if decision is None else decision
+
+            asked = each_of(given, resolved, failed)
+            if all(isinstance(one, GrantpathError) for one in asked):
                 return asked
-            answers, row = self._answers([question for _, question in valid], at_least, past)
+            answers, row = deciding.answers([one[1] for one in asked if isinstance(one, tuple)])
             answered = iter(answers)
             tenant = request.OneSuggestion(self) if each and past is None else state
 
-            def decided(one: tuple[Check, ResolvedQuestion] | GrantpathError) -> Decision | GrantpathError:
-                return one if isinstance(one, GrantpathError) else request.decision(tenant, *one, next(answered), row)
+            def decided(one: Decision | Asked | GrantpathError) -> Decision | GrantpathError:
+                return request.decision(tenant, *one, next(answered), row) if isinstance(one, tuple) else one
 
             decisions = each_of(asked, decided, failed)
             allowed = [one.allowed for one in decisions if isinstance(one, Decision)]
@@ -927,6 +934,12 @@ class Authorizer(OpenTenant):
     def _answers(self, questions: Sequence[ResolvedQuestion], at_least: int | None, past: "PastRoot | None") -> Checked:
         """The answers to checks in order, and a row with their revision."""
         return first(self._sources(past), lambda source: source.answers(questions, at_least))
+
+    def _deciding(self, count: int, at_least: int | None, past: "PastRoot | None") -> Deciding:
+        """What decides the checks of a batch."""
+        if count <= FEW:
+            return Deciding(unlike, lambda questions: self._answers(questions, at_least, past))
+        return first(self._sources(past), lambda source: source.deciding(at_least))
 
     def _verdicts(
         self, columns: CheckColumns, at_least: int | None, past: "PastRoot | None"

@@ -7,12 +7,12 @@ from typing import Any, TypeVar
 
 from grantpath.engine.answers.check_columns import CheckColumns
 from grantpath.engine.answers.request import ResolvedQuestion, decision, only_within, resolve, resolve_each
-from grantpath.engine.answers.source import Checked, Verdicts
+from grantpath.engine.answers.source import Checked, Deciding, Verdicts
 from grantpath.engine.facts.set.fact_version import FactVersion
 from grantpath.engine.facts.set.memory_check import answers
 from grantpath.engine.facts.set.memory_lists import MemoryList, listed
 from grantpath.engine.facts.set.memory_paths import MemoryPaths
-from grantpath.engine.facts.set.memory_verdicts import MemoryVerdicts
+from grantpath.engine.facts.set.memory_verdicts import MemoryVerdicts, deciding_at
 from grantpath.engine.facts.set.memory_views import MemoryViews
 from grantpath.engine.facts.snapshot.snapshot_questions import SnapshotAnswer
 from grantpath.engine.inspection.root_view import Ask
@@ -50,6 +50,10 @@ class PastRoot:
     def answers(self, questions: Sequence[ResolvedQuestion], at_least: int | None = None) -> Checked:
         """The answers to checks in order, and a row with their revision. `at_least` has no effect in the past."""
         return answers(self._version, self.policy, self.root, questions), {"revision": self.revision}
+
+    def deciding(self, at_least: int | None = None) -> Deciding:
+        """What decides many checks. `at_least` has no effect in the past."""
+        return deciding_at(self._version, self.policy, self.root)
 
     def verdicts(self, columns: CheckColumns, at_least: int | None = None) -> Verdicts:
         """The verdicts on any number of checks, and the revision. `at_least` has no effect in the past."""

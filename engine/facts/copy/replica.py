@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from threading import Lock, Thread, local
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 from grantpath.engine.answers.check_columns import CheckColumns
 from grantpath.engine.answers.request import ResolvedQuestion
-from grantpath.engine.answers.source import Checked, Verdicts
+from grantpath.engine.answers.source import FEW, Checked, Deciding, Verdicts, unlike
 from grantpath.engine.facts.copy.replica_log import Proof, RootLog
 from grantpath.engine.facts.copy.shared_read import SharedRead
 from grantpath.engine.facts.set.copy_size import MIB, TooLarge, need_room
@@ -30,7 +30,7 @@ from grantpath.engine.facts.set.fact_version import FactVersion
 from grantpath.engine.facts.set.graph_facts import read_facts
 from grantpath.engine.facts.set.memory_check import EarlyAnswers
 from grantpath.engine.facts.set.memory_lists import MemoryList, listed
-from grantpath.engine.facts.set.memory_verdicts import MemoryVerdicts
+from grantpath.engine.facts.set.memory_verdicts import MemoryVerdicts, deciding_at
 from grantpath.engine.facts.snapshot.snapshot_facts import read_snapshot
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.errors import GrantpathError, Inconsistent, InvalidInput
@@ -45,7 +45,6 @@ PAGE = 500  # entries that the thread applies at a time
 READS = 3  # tries to read a root whose log cannot be followed meanwhile
 RETRY_SECONDS = 1.0  # after a failed attempt to read the root
 RETRY_TOO_LARGE_SECONDS = 600.0  # after an attempt in which the facts took too much memory
-FEW = 10  # at most this many questions are answered while their proof is on its way; for more, this would save little
 Meanwhile = Callable[[FactVersion], None]
 Result = TypeVar("Result")
 
@@ -339,6 +338,15 @@ class CopySource:
         version = self.copy.current(self.policy, at_least, early.compute if len(questions) <= FEW else None)
         return None if version is None else (early.at(version), {"revision": version.revision})
 
+    def deciding(self, at_least: int | None) -> Deciding | None:
+        """What decides many checks. If the copy cannot be proved current, the checks are resolved before the error is
+        raised, because a wrong one is reported without the database."""
+        try:
+            version = self.copy.current(self.policy, at_least)
+        except GrantpathError as error:
+            return Deciding(unlike, partial(_failed, error))
+        return None if version is None else deciding_at(version, self.policy, self.root)
+
     def verdicts(self, columns: CheckColumns, at_least: int | None) -> Verdicts | None:
         """The verdicts on any number of checks."""
         version = self.copy.current(self.policy, at_least)
@@ -350,3 +358,7 @@ class CopySource:
         """The answer to `who` or `which`."""
         version = self.copy.current(self.policy, at_least)
         return None if version is None else listed(version, self.policy, self.root, questions)
+
+
+def _failed(error: GrantpathError, _: Sequence[ResolvedQuestion]) -> NoReturn:
+    raise error

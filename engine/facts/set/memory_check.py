@@ -1,15 +1,15 @@
 """Finds in memory the facts that checks need, in the form in which check.cypher returns them."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
 from grantpath.engine.answers.request import ResolvedQuestion
 from grantpath.engine.facts.set.descendants import Descendants
-from grantpath.engine.facts.set.fact_version import FactVersion
+from grantpath.engine.facts.set.fact_version import FactVersion, Grants
 from grantpath.engine.facts.set.place_grants import ConditionGrants, PlacesGranted, facts_of
 from grantpath.engine.policy.facts import Fact, FactKind
-from grantpath.engine.policy.policy import Policy
+from grantpath.engine.policy.policy import Policy, Requirement
 from grantpath.graph.language.reference import Reference
 
 # facts, each with the principals that have it; None for a fact that is not about a single grant, e.g. EXISTS
@@ -34,6 +34,32 @@ class FoundFacts:
             own = [self._refs[each] for each in by or () if each in self._principals]
             if own or by is None:
                 yield {"fact": fact.text, "by": own}
+
+
+class Acted(Sequence[Mapping[str, Any]]):
+    """The one entry of `acting` of an answer of check.cypher, for all effective principals together. It is built when
+    it is read: Python's garbage collector would visit all that a large batch keeps."""
+
+    __slots__ = ("_allowed", "_granted", "_grants", "_principals", "_refs")
+
+    def __init__(
+        self,
+        allowed: bool,
+        granted: PlacesGranted,
+        grants: Grants | None,
+        principals: AbstractSet[int],
+        refs: Sequence[str],
+    ) -> None:
+        """`granted` is what is granted above the object, `grants` what is granted on it."""
+        self._allowed, self._granted, self._grants = allowed, granted, grants
+        self._principals, self._refs = principals, refs
+
+    def __len__(self) -> int:
+        return 1
+
+    def __getitem__(self, at: Any) -> Any:
+        found = FoundFacts(self._granted.on(self._grants), NO_OTHERS, self._principals, self._refs)
+        return [{"role": None, "found": found, "allowed": self._allowed}][at]
 
 
 class MemoryChecks:
@@ -61,11 +87,15 @@ class MemoryChecks:
 
     def granted_on(self, question: ResolvedQuestion) -> PlacesGranted:
         """What is granted on the places of a question."""
-        requirement, kept = question.requirement, self._version.granted
+        return self.grants_of(question.requirement).on(self._version, question.places)
+
+    def grants_of(self, requirement: Requirement) -> ConditionGrants:
+        """The grants that a condition needs."""
+        kept = self._version.granted
         of_condition = kept.get(requirement.plan)
         if of_condition is None:
             of_condition = kept[requirement.plan] = ConditionGrants(requirement)
-        return of_condition.on(self._version, question.places)
+        return of_condition
 
 
 def answers(

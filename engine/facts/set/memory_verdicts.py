@@ -9,19 +9,24 @@ from typing import NamedTuple
 from grantpath.engine.answers import request
 from grantpath.engine.answers.batches import as_is, each_of
 from grantpath.engine.answers.check_columns import Absent, CheckColumns, Row, Verdict, absent, verdict
+from grantpath.engine.answers.decision import Decision
 from grantpath.engine.answers.request import ResolvedQuestion
+from grantpath.engine.answers.source import Deciding
 from grantpath.engine.facts.set.fact_version import FactVersion
-from grantpath.engine.facts.set.memory_check import MemoryChecks, known, ungranted
+from grantpath.engine.facts.set.memory_check import Acted, MemoryChecks, answers, known, ungranted
 from grantpath.engine.facts.set.memory_lists import listed
-from grantpath.engine.facts.set.place_grants import PlacesGranted
+from grantpath.engine.facts.set.place_grants import ConditionGrants, PlacesGranted
+from grantpath.engine.policy.fact_plan import FactPlan
+from grantpath.engine.policy.facts import place_type
 from grantpath.engine.policy.policy import Policy, Requirement
 from grantpath.graph.errors import Invalid
 from grantpath.graph.language.reference import Reference, type_of
-from grantpath.graph.language.statement import Which, Who
+from grantpath.graph.language.statement import Check, Which, Who
 
 MOST_KEPT = 4_096  # names on objects, and names on the objects inside a place
 MANY = 200  # if more checks differ only in their objects, all objects of their types that are allowed are found first
 QUOTE = "`"
+NONE = CheckColumns(())
 
 
 class _Target(NamedTuple):
@@ -32,31 +37,44 @@ class _Target(NamedTuple):
     absent: Absent | None
 
 
-class _Family(NamedTuple):
-    """A name on all objects of a type inside the same place, if grants on the object and above it decide. `granted`
-    has what is granted above."""
+class _Shape(NamedTuple):
+    """A name on all objects of a type with the same number of segments, if grants on the object and above it decide.
+
+    `grants` are those that the condition needs. The text of an object's parent is `above`, and the segments of the
+    object but the last.
+    """
 
     requirement: Requirement
+    grants: ConditionGrants
+    above: str
+
+
+class _Family(NamedTuple):
+    """A shape, for all objects inside the same place: `granted` is what is granted on the place and above it."""
+
+    plan: FactPlan
     granted: PlacesGranted
 
 
 class MemoryVerdicts:
     """Decides checks at one version of the facts."""
 
-    def __init__(self, version: FactVersion, policy: Policy, root: Reference, columns: CheckColumns) -> None:
+    def __init__(self, version: FactVersion, policy: Policy, root: Reference, columns: CheckColumns = NONE) -> None:
         self._version, self._policy, self._root, self._columns = version, policy, root, columns
         self._checks = MemoryChecks(version, policy, root)
         self._asked, self._role_types = frozenset(policy.file.ask.subjects), frozenset(policy.role_types)
         self._hidden_types = frozenset(map(type_of, policy.hidden))
         self._targets: dict[tuple[str, str], _Target] = {}
+        self._shapes: dict[tuple[str, str, int], _Shape | None] = {}
         self._families: dict[tuple[str, str], _Family] = {}
         self._lists: dict[str, frozenset[str] | None] = {}
 
     def all(self) -> Sequence[Verdict]:
         """The verdicts, in the order of the checks."""
         columns = self._columns
-        plain = columns.alike and len(columns.rows) > MANY and not columns.with_ and columns.rows[0][3] is None
-        return each_of(columns.rows, self._by_list if plain else self._verdict, as_is)
+        by_list = columns.alike and len(columns.rows) > MANY and columns.rows[0][3] is None
+        work = self._apart if columns.with_ else self._by_list if by_list else self._verdict
+        return each_of(columns.rows, work, as_is)
 
     def _by_list(self, row: Row) -> Verdict:
         """The verdict on a check that differs from the others only in its object."""
@@ -81,18 +99,38 @@ class MemoryVerdicts:
         return self._lists[type_]
 
     def _verdict(self, row: Row) -> Verdict:
+        """The verdict on a check without second objects."""
         text, name, ref, as_role = row
-        family, number = self._families.get((name, _place_of(ref))), self._version.numbers.find(ref)
-        if family is None or number is None or as_role is not None or not self._version.existing.get(number):
+        number = self._version.numbers.find(ref)
+        if as_role is not None or number is None or not self._version.existing.get(number):
             return self._apart(row)
-        requirement, granted = family
+        family = self._family(name, ref)
+        if family is None:
+            return self._apart(row)
         subject = self._subject(text)
-        if requirement.one_role and self._by_role(requirement, text):
-            return self._apart(row)
         if subject is None:
             return False
-        bits = granted.bits_with(self._version.grants.get(number), self._version.effective(subject))
-        return requirement.plan.allows(bits)
+        bits = family.granted.bits_with(self._version.grants.get(number), self._version.effective(subject))
+        return family.plan.allows(bits)
+
+    def decision(self, check: Check) -> Decision | None:
+        """The decision on a check that shares what it needs with others; None for one that must be resolved. Raises
+        Invalid."""
+        version, text, name, ref = self._version, check.subject, check.name, check.object
+        if check.with_ or check.as_role is not None or not type(text) is type(name) is type(ref) is str:
+            return None  # a copied Check can have words that are not strings
+        number, subject = version.numbers.find(ref), version.numbers.find(text)
+        if number is None or subject is None or type_of(text) not in self._asked:
+            return None
+        if not version.existing.get(number) or not version.existing.get(subject):
+            return None
+        family = self._family(name, ref)
+        if family is None:
+            return None
+        grants, principals = version.grants.get(number), version.effective(subject)
+        allowed = family.plan.allows(family.granted.bits_with(grants, principals))
+        acted = Acted(allowed, family.granted, grants, principals, version.numbers.refs)
+        return request.decided(self._policy, self._root, check, allowed, version.revision, acted)
 
     def _apart(self, row: Row) -> Verdict:
         """The verdict on a check that shares nothing, or is the first that does."""
@@ -122,30 +160,48 @@ class MemoryVerdicts:
         return requirement.one_role and type_of(subject) not in self._role_types
 
     def _target(self, row: Row) -> _Target:
-        """The name on the object of a check, kept for the next checks with both, and for the next ones in its place."""
-        words = self._columns.check(row)
-        question = request.resolve(
-            self._policy, self._root, Who(name=words.name, object=words.object, with_=words.with_)
-        )
-        granted = self._checks.granted_on(question)
-        missing = absent(question.needed, known(self._version, question), self._policy.hidden)
-        made = _Target(question, granted, missing)
-        for kept in (self._targets, self._families):
-            if len(kept) >= MOST_KEPT:
-                kept.clear()
+        """The name on the object of a check, kept for the next checks with both."""
         _, name, ref, _ = row
-        if self._is_family(made, ref):
-            self._families[name, _place_of(ref)] = _Family(question.requirement, granted)
-        else:
-            self._targets[name, ref] = made
+        words = Who(name=name, object=ref, with_=self._columns.with_)
+        question = request.resolve(self._policy, self._root, words)
+        missing = absent(question.needed, known(self._version, question), self._policy.hidden)
+        made = _Target(question, self._checks.granted_on(question), missing)
+        if len(self._targets) >= MOST_KEPT:
+            self._targets.clear()
+        self._targets[name, ref] = made
         return made
 
-    def _is_family(self, target: _Target, ref: str) -> bool:
-        """Whether the other objects inside the place of this one differ from it in nothing but grants on themselves."""
-        question, plan = target.question, target.question.requirement.plan
-        plain = QUOTE not in ref and not question.second_objects and target.absent is None
-        hidden = question.requirement.type in self._hidden_types
-        return plain and not plan.others and not hidden and target.granted.shared
+    def _family(self, name: str, ref: str) -> _Family | None:
+        """What a name needs on an existing object, if it shares that with the other objects inside the same place.
+        Raises Invalid."""
+        place = _place_of(ref)
+        found = self._families.get((name, place))
+        if found is None and QUOTE not in ref and (shape := self._shape(name, ref)) is not None:
+            _, _, names = place.partition(":")
+            granted = shape.grants.kept(self._version, shape.above + names)
+            if granted is None:
+                places = request.places(self._policy, self._root, self._policy.reference(ref, self._root), {})
+                granted = shape.grants.on(self._version, places)
+            if len(self._families) >= MOST_KEPT:
+                self._families.clear()
+            found = self._families[name, place] = _Family(shape.requirement.plan, granted)
+        return found
+
+    def _shape(self, name: str, ref: str) -> _Shape | None:
+        """What a name needs on an object whose reference has no quotes, if other objects differ from it in nothing but
+        grants. Raises Invalid."""
+        key = name, type_of(ref), ref.count(".")
+        if key not in self._shapes:
+            question = request.resolve(self._policy, self._root, Who(name=name, object=ref))
+            requirement, grants = question.requirement, self._checks.grants_of(question.requirement)
+            apart = requirement.plan.others or requirement.one_role or requirement.type in self._hidden_types
+            shape = None
+            if grants.by_parent and not apart:
+                parent = place_type(requirement.up[1])
+                above = self._root.text if parent == self._root.type else f"{parent}:"
+                shape = _Shape(requirement, grants, above)
+            self._shapes[key] = shape
+        return self._shapes[key]
 
     def _subject(self, text: str) -> int | None:
         """The number of a subject; None if it does not exist. Raises Invalid if checks cannot be about it,
@@ -160,3 +216,10 @@ def _place_of(ref: str) -> str:
     """A text that references without quotes share if they have the same type and are inside the same object."""
     head, _, _ = ref.rpartition(".")
     return head or type_of(ref)
+
+
+def deciding_at(version: FactVersion, policy: Policy, root: Reference) -> Deciding:
+    """What decides many checks at one version of the facts."""
+    row = {"revision": version.revision}
+    alike = MemoryVerdicts(version, policy, root).decision
+    return Deciding(alike, lambda questions: (answers(version, policy, root, questions), row))

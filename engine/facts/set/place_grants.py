@@ -61,6 +61,10 @@ class PlacesGranted:
                     found |= wanted[name][1]
         return found
 
+    def on(self, grants: Grants | None) -> "PlacesGranted":
+        """The same with these grants on the object."""
+        return PlacesGranted(self._wanted, grants, self._others, self.shared)
+
     def facts(self) -> Iterator[tuple[Fact, Collection[int]]]:
         """The facts, and who has them; also DENYs that no clause has, because reasons mention them."""
         for each in self._others:
@@ -92,6 +96,17 @@ class ConditionGrants:
         self._bits: dict[tuple[str, int], PlaceBits] = {}
         # the grants of a version; and by parent, what is kept of them for the places other than the object
         self._above: tuple[object, dict[str, list[PlaceBits]]] = (None, {})
+
+    @property
+    def by_parent(self) -> bool:
+        """Whether the objects inside the same parent share all other places."""
+        return self._parent is not None
+
+    def kept(self, version: FactVersion, parent: str) -> PlacesGranted | None:
+        """What is granted above the objects inside a parent; None if it is not kept."""
+        of, above = self._above
+        others = above.get(parent) if of is version.grants else None
+        return None if others is None else PlacesGranted(self._wanted, None, others, True)
 
     def on(self, version: FactVersion, places: Places) -> PlacesGranted:
         """What is granted on the places of a question."""
