@@ -20,7 +20,7 @@ from grantpath.engine.policy.fact_plan import FactPlan
 from grantpath.engine.policy.facts import place_type
 from grantpath.engine.policy.policy import Policy, Requirement
 from grantpath.graph.errors import Invalid
-from grantpath.graph.language.reference import Reference, type_of
+from grantpath.graph.language.reference import Reference, name_of, type_of
 from grantpath.graph.language.statement import Check, Which, Who
 
 MOST_KEPT = 4_096  # names on objects, and names on the objects inside a place
@@ -79,24 +79,25 @@ class MemoryVerdicts:
     def _by_list(self, row: Row) -> Verdict:
         """The verdict on a check that differs from the others only in its object."""
         ref = row[2]
-        allowed = self._allowed(type_of(ref), row)
+        type_, version = type_of(ref), self._version
+        if type_ not in self._lists:
+            self._lists[type_] = self._allowed(type_, row)
+        allowed = self._lists[type_]
         if allowed is None:
             return self._verdict(row)
         if ref in allowed:
             return True
-        number = self._version.numbers.find(ref)
-        return False if number is not None and self._version.existing.get(number) else self._verdict(row)
+        number = version.numbers.find(ref)
+        return False if number is not None and version.existing.get(number) else self._verdict(row)
 
     def _allowed(self, type_: str, row: Row) -> frozenset[str] | None:
         """All objects of a type on which the subject is allowed; None if the name cannot be asked on the type."""
-        if type_ not in self._lists:
-            self._lists[type_] = None
-            subject, name, _, _ = row
-            if type_ not in self._hidden_types:
-                with suppress(Invalid):  # the error of the check itself follows
-                    question = request.resolve(self._policy, self._root, Which(type=type_, subject=subject, name=name))
-                    self._lists[type_] = frozenset(listed(self._version, self._policy, self._root, [question]).refs)
-        return self._lists[type_]
+        subject, name, _, _ = row
+        if type_ not in self._hidden_types:
+            with suppress(Invalid):  # the error of the check itself follows
+                question = request.resolve(self._policy, self._root, Which(type=type_, subject=subject, name=name))
+                return frozenset(listed(self._version, self._policy, self._root, [question]).refs)
+        return None
 
     def _verdict(self, row: Row) -> Verdict:
         """The verdict on a check without second objects."""
@@ -177,8 +178,7 @@ class MemoryVerdicts:
         place = _place_of(ref)
         found = self._families.get((name, place))
         if found is None and QUOTE not in ref and (shape := self._shape(name, ref)) is not None:
-            _, _, names = place.partition(":")
-            granted = shape.grants.kept(self._version, shape.above + names)
+            granted = shape.grants.kept(self._version, shape.above + name_of(place))
             if granted is None:
                 places = request.places(self._policy, self._root, self._policy.reference(ref, self._root), {})
                 granted = shape.grants.on(self._version, places)
