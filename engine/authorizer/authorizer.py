@@ -14,7 +14,7 @@ from grantpath.engine.advise.revocation import Revocation, revocation
 from grantpath.engine.answers import check_columns, request
 from grantpath.engine.answers.access_effects import Effects
 from grantpath.engine.answers.batches import each_of, kept, need_list, one_of, raised
-from grantpath.engine.answers.check_columns import Absent, CheckColumns, Verdict
+from grantpath.engine.answers.check_columns import Absent, CheckColumns
 from grantpath.engine.answers.decision import Decision, Explanation
 from grantpath.engine.answers.explanation import explained
 from grantpath.engine.answers.listing import Listing, Page
@@ -325,10 +325,12 @@ class Authorizer(OpenTenant):
             def words(ref: str) -> Check:
                 return request.as_words(Check, with_, subject=subject, name=name, object=ref, as_role=as_role)
 
+            def row(ref: str) -> check_columns.Row:
+                return subject, name, ref if isinstance(ref, str) else words(ref).object, as_role
+
             failed = partial(raised, "object")
             [first_words] = each_of(refs[:1], words, failed)
-            texts = each_of(refs, lambda ref: ref if isinstance(ref, str) else words(ref).object, failed)
-            rows = [(subject, name, text, as_role) for text in texts]
+            rows = each_of(refs, row, failed)
             found, revision = self._verdicts(CheckColumns(rows, first_words.with_, alike=True), at_least, past)
             for index, each in enumerate(found):
                 if isinstance(each, GrantpathError):
@@ -948,18 +950,16 @@ class Authorizer(OpenTenant):
         verdicts, revision = first(self._sources(past), lambda source: source.verdicts(columns, at_least))
         tenant = past or request.OneSuggestion(self)
 
-        def told(verdict: Verdict) -> bool | GrantpathError:
-            if not isinstance(verdict, Absent):
-                return verdict
+        def unknown(absent: Absent) -> GrantpathError:
             try:
-                tenant.need_existing(verdict.needed, verdict.known)
+                tenant.need_existing(absent.needed, absent.known)
             except Unknown as error:
                 if error.code == "root_dropped":  # about all checks
                     raise
                 return error
             raise AssertionError("what is absent at the revision of the answer is unknown")
 
-        return [*map(told, verdicts)], revision
+        return [unknown(each) if isinstance(each, Absent) else each for each in verdicts], revision
 
     def _listing(self, span: telemetry.Span, words: Who | Which, page: Page, as_of: "AsOf | None") -> Listing:
         """The list. Its first page is read now, so that the call itself raises the errors."""
