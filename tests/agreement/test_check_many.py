@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from grantpath.engine import Authorizer, Check, Decision, GrantpathError, Invalid, Unavailable
-from grantpath.engine.answers.request import AnyCheck
 from grantpath.engine.answers.source import FEW
 from grantpath.engine.facts.copy.replica import Replica
 from grantpath.engine.memory.memory_authorizer import authorizer
@@ -28,12 +27,12 @@ FACTS = [
 ]
 USERS = ["user:bob", "user:ann", "user:nobody", "user:admin", "user:`bob`"]
 OBJECTS = [A, B, OTHER, "table:hr.`s`.a", "table:hr.`x.y`.a", "table:hr.s.`a b`"]
-GOOD: list[AnyCheck] = [
+GOOD: list[Any] = [
     *((user, name, on) for user in USERS for name in ("load_table", "SELECT_TABLE", "drop_table") for on in OBJECTS),
     *((user, name, on) for user in USERS for name in ("USE_SCHEMA", "create_table") for on in ("schema:hr.s",)),
     *((user, name, on) for user in USERS for name in ("USE_CATALOG",) for on in ("catalog:hr", "catalog:`h r`")),
     *((user, "USE_CATALOG", "metalake:ml") for user in USERS),
-    *([user, "load_table", A] for user in USERS),  # type: ignore[misc]  # any three words are accepted
+    *([user, "load_table", A] for user in USERS),  # any three words are accepted
     *(Check(subject=user, name="load_table", object=A) for user in USERS),
 ]
 WRONG: dict[str, Any] = {
