@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 import sys
 import time
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ SWITCH = "GRANTPATH_EMBEDDED"
 START_SECONDS = 180.0  # includes recovery after a crash
 ANSWER_SECONDS = 30.0  # for a server that is already running
 STARTS = 3  # another process may take a port between our check and Neo4j's start
+TAKEN = re.compile(r"Address (\S+ is )?already in use")  # as Bolt and as HTTP say it
 
 
 @dataclass(frozen=True)
@@ -138,7 +140,7 @@ def _start(where: ServerHome, progress: ReportLine) -> None:
         process.start(where, java, ports)
         if _await_answer(where, START_SECONDS):
             return
-        if attempt == STARTS - 1 or "Address already in use" not in where.start_log():
+        if attempt == STARTS - 1 or not TAKEN.search(where.start_log()):
             raise ServerError(f"Neo4j ended while starting: {_cause(where)}; its logs are in {where.logs}")
 
 

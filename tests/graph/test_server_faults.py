@@ -5,6 +5,7 @@ import signal
 import socket
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -65,7 +66,11 @@ def test_silent_server_is_reported_in_time(other_home: Path, monkeypatch: pytest
 
 @pytest.mark.crash
 @pytest.mark.slow
-def test_password_is_not_sent_to_another_process_on_the_port(other_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("port", ["bolt", "http"])
+def test_server_starts_on_another_port_if_one_is_taken_meanwhile(
+    other_home: Path, monkeypatch: pytest.MonkeyPatch, port: str
+) -> None:
+    """And the password is not sent to the process that took it."""
     choose, chosen = process.choose_ports, []
     with socket.create_server(("127.0.0.1", 0)) as thief:
         thief.setblocking(False)
@@ -73,7 +78,7 @@ def test_password_is_not_sent_to_another_process_on_the_port(other_home: Path, m
         def choose_taken(home: ServerHome) -> tuple[Record, list[str]]:
             ports, notes = choose(home)
             chosen.append(ports)
-            taken = Record(thief.getsockname()[1], ports.http)
+            taken = replace(ports, **{port: thief.getsockname()[1]})
             return (taken, notes) if len(chosen) == 1 else (ports, notes)
 
         monkeypatch.setattr(process, "choose_ports", choose_taken)
