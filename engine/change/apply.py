@@ -105,8 +105,7 @@ class BatchApplier:
         read_write_sets = ReadWriteSets(self._policy, self._root, actors, held)
         sets: list[ReadWriteSet] = []
         for step in steps:
-            actor = step.actor.ref.text if step.actor else None
-            sets.append(read_write_sets.of(step.change, actor, self._looks_below(step)))
+            sets.append(read_write_sets.of(step.change, step.actor, self._looks_below(step)))
             if sets[-1].changes_the_actor:
                 break
         return list(steps[: len(sets)]), sets

@@ -25,6 +25,7 @@ from grantpath.graph.forks import remake_in_children
 
 MOST = 200  # changes in one transaction
 PATIENCE = 0.5  # seconds
+LOOK = 1.0  # seconds after which a waiting thread looks whether its leader is still there
 
 
 @dataclass(eq=False)
@@ -90,6 +91,8 @@ class Groups:
     def take(self, leader: Member) -> list[Member]:
         """The group of a leader: its own change, and those that wait now, in the order in which they came."""
         with self._lock:
+            if self._leader is not leader:  # a change inside another one of its thread, which leads
+                return [leader]
             while self._waiting and len(self._taken) < MOST - 1:
                 member = self._waiting.popleft()
                 member.taken = True
@@ -114,9 +117,14 @@ class Groups:
             except Exception:
                 if self._withdrawn(member):
                     raise
-        if not member.woken.wait(max(0.0, seconds - member.waited)) and self._withdrawn(member):
-            return False
-        member.woken.wait()  # without a limit: the leader is making the change
+        while not member.woken.wait(min(LOOK, max(seconds - member.waited, 0.0)) or LOOK):
+            if member.waited >= seconds and self._withdrawn(member):
+                return False
+            with self._lock:  # a change that is taken waits without a limit, while its leader is there
+                if member is self._leader:
+                    return True
+                if member not in self._waiting and member not in self._taken:
+                    return False  # the leader was interrupted while it woke the others
         return self._leader is member
 
     def _withdrawn(self, member: Member) -> bool:

@@ -97,9 +97,15 @@ class Request:
 
 
 def is_made(writing: Writing, changes: Sequence[Change]) -> bool:
-    """Whether these changes are in the history. Checking one is enough, because they were committed together."""
-    one = first_id(changes)
-    return one is not None and _found(writing, one, [])["change"] is not None
+    """Whether exactly these changes are in the history, which were to be committed together.
+
+    The hash of the last one proves those before it. Its id alone proves nothing: another request may have used it.
+    """
+    last = next((change for change in reversed(changes) if change.id), None)
+    if last is None or last.id is None:
+        return False
+    found = _found(writing, last.id, [])["change"]
+    return found is not None and found["hash"] == last.hash
 
 
 def first_id(changes: Sequence[Change]) -> str | None:

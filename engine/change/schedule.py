@@ -22,6 +22,7 @@ than it must, but never in an earlier one.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from grantpath.engine.change.change_step import Actor
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.policy.statement_rules import ResolvedStatement
 from grantpath.graph.language.reference import Reference
@@ -79,7 +80,7 @@ class ReadWriteSets:
         self._held = held | actors
         self._chains: dict[Reference, _Chain] = {}
 
-    def of(self, change: ResolvedStatement, actor: str | None, below: Mapping[str, Reference]) -> ReadWriteSet:
+    def of(self, change: ResolvedStatement, actor: Actor | None, below: Mapping[str, Reference]) -> ReadWriteSet:
         """The read and write set of a change by an actor (None: a fact). `below`: the places whose contents its
         authorization reads."""
         chain = self._chain(change.object)
@@ -88,7 +89,8 @@ class ReadWriteSets:
             reads |= self._chain(ref).at
         reads.update(f"below {ref}" for ref in below.values())
         if actor:
-            reads |= {ACTOR, TAGS, f"at {actor}"}
+            reads |= {ACTOR, TAGS, f"at {actor.ref}"}
+            reads |= {f"at {actor.as_role}"} if actor.as_role else set()
         if change.subject:
             reads |= self._chain(change.subject).at
             writes.add(f"below {change.subject}")
@@ -96,7 +98,7 @@ class ReadWriteSets:
         return ReadWriteSet(reads, writes, change.joining is not None)
 
     def _by_kind(
-        self, change: ResolvedStatement, actor: str | None, reads: set[ResourceKey], writes: set[ResourceKey]
+        self, change: ResolvedStatement, actor: Actor | None, reads: set[ResourceKey], writes: set[ResourceKey]
     ) -> None:
         at = f"at {change.object}"
         match change.kind:
@@ -107,7 +109,7 @@ class ReadWriteSets:
             case "drop":
                 reads.add(f"below {change.object}")
                 writes |= {at, OWNING, *self._removed_with_it(change)}
-                if self._policy.file.types[change.object.type].keep_while_owning:
+                if self._subjects_in(change):  # what an owner or a creator gets must be there, to be removed with it
                     reads.add(OWNING)
             case "owner":
                 writes |= {at, OWNING}
@@ -139,14 +141,21 @@ class ReadWriteSets:
 
     def _removed_with_it(self, change: ResolvedStatement) -> Iterator[ResourceKey]:
         """The keys of the memberships that a drop removes with its subjects."""
-        types = [change.object.type, *self._policy.names.below(change.object.type)]
-        groups = [type_ for type_ in types if type_ in self._policy.names.subject_types]
+        groups = self._subjects_in(change)
         if groups:
             yield LEAVING
-        if any(type_ in self._policy.file.tags for type_ in types):
+        if any(type_ in self._policy.file.tags for type_ in self._types_in(change)):
             yield TAGS
         if change.object.text in self._held or (groups and change.object.type not in groups):
             yield ACTOR
+
+    def _types_in(self, change: ResolvedStatement) -> list[str]:
+        """The type of the object of a change, and those of what can be inside it."""
+        return [change.object.type, *self._policy.names.below(change.object.type)]
+
+    def _subjects_in(self, change: ResolvedStatement) -> list[str]:
+        """Those of these types that are subjects."""
+        return [type_ for type_ in self._types_in(change) if type_ in self._policy.names.subject_types]
 
     def _chain(self, ref: Reference) -> "_Chain":
         known = self._chains.get(ref)

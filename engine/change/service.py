@@ -238,9 +238,12 @@ class ChangeService:
         try:
             self._store.write(self._tenant, work, looked=precheck is not None, waited=leader.waited)
         except GrantpathError as error:
+            unknown = isinstance(error, Unavailable) and error.unknown
+            for member in group if not unknown else ():
+                member.tried = None  # nothing was committed
             if len(group) > 1:
                 return
-            if not (isinstance(error, Unavailable) and error.unknown and leader.tried):
+            if not (unknown and leader.tried):
                 raise
             [leader.change] = self._read_back([leader.tried], leader.request, leader.named)
         else:
@@ -250,9 +253,9 @@ class ChangeService:
     def _together(self, writing: Writing, group: Sequence[Member], precheck: Precheck | None) -> None:
         """Makes and logs the changes of a group in its transaction, and sets what it tried. Omits those that are wrong
         or refused, and repeated ids."""
-        check_policy(writing.policy, self._policy, self._tenant)
         if is_made(writing, [member.tried for member in group if member.tried]):
             return
+        check_policy(writing.policy, self._policy, self._tenant)
         ready = [member for member in group if self._is_new(writing, member, group)]
         for member in group:
             member.tried = None
@@ -304,12 +307,15 @@ class ChangeService:
         ids, named = request.ids, id_ is not None and and_then is None
         tries = [[tried]] if tried else []  # the changes of each try, to find them in the log if an outcome is unknown
         precheck: Precheck | None = None
+        looked = tried is None
 
         def work(writing: Writing) -> list[Change]:
-            check_policy(writing.policy, self._policy, self._tenant)
+            nonlocal looked
             for made in tries:
                 if is_made(writing, made):
                     return made
+            looked = True
+            check_policy(writing.policy, self._policy, self._tenant)
             earlier = request.earlier(writing) if named else None
             if earlier is not None:
                 return earlier
@@ -340,8 +346,8 @@ class ChangeService:
             return self._store.write(self._tenant, work, keep=not dry_run, looked=precheck is not None, waited=waited)
         except _Stopped as stopped:
             raise reword(self._error_of(stopped, id_, dry_run), stopped.index) from None
-        except Unavailable as error:
-            if not (error.unknown or tried):
+        except GrantpathError as error:
+            if looked and not (isinstance(error, Unavailable) and error.unknown):
                 raise
             return self._read_back(tries[-1], request, named)
 
@@ -390,8 +396,10 @@ class ChangeService:
         with `unknown` if the log cannot be read."""
         again = f"repeat it{f' with the id {request.id}' if remembered else ''}"
 
-        def work(writing: Writing) -> bool:  # under the lock, so the commit is done or can no longer happen
-            return is_made(writing, changes) or (remembered and request.earlier(writing) is not None)
+        def work(writing: Writing) -> list[Change] | None:  # under the lock: the commit is done, or cannot happen now
+            if is_made(writing, changes):
+                return changes
+            return request.earlier(writing) if remembered else None
 
         try:
             made = self._store.write(self._tenant, work)
@@ -402,9 +410,9 @@ class ChangeService:
                 + (f", or {again}: it is made only once" if remembered else ""),
                 unknown=True,
             ) from error
-        if not made:
+        if made is None:
             raise Unavailable(f"the connection was lost during the commit; {request.what} was not done; {again}")
-        return changes
+        return made
 
 
 class _Stopped(Exception):

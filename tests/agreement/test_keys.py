@@ -20,7 +20,7 @@ from grantpath.engine.answers.request import Places
 from grantpath.engine.change import authorize
 from grantpath.engine.change.apply import BatchApplier
 from grantpath.engine.change.authorize import Authorizing
-from grantpath.engine.change.change_step import ChangeStep
+from grantpath.engine.change.change_step import Actor, ChangeStep
 from grantpath.engine.change.precheck import PrecheckedWriting
 from grantpath.engine.change.schedule import ReadWriteSet, ReadWriteSets
 from grantpath.engine.facts.set.fact_version import FactVersion
@@ -318,7 +318,7 @@ def unscheduled(reads: Callable[[str], bool], writes: Callable[[str], bool]) -> 
         of = ReadWriteSets.of
 
         def fewer(
-            self: ReadWriteSets, change: ResolvedStatement, actor: str | None, below: Mapping[str, Reference]
+            self: ReadWriteSets, change: ResolvedStatement, actor: Actor | None, below: Mapping[str, Reference]
         ) -> ReadWriteSet:
             made = of(self, change, actor, below)
             read, written = (

@@ -13,11 +13,13 @@ from neo4j.exceptions import ClientError, IncompleteCommit
 from grantpath.engine import Authorizer, Change, Conflict, Invalid, Refused, Unavailable, Unknown
 from grantpath.engine.change.group_commit import Groups, Member
 from grantpath.engine.change.service import ChangeService
+from grantpath.engine.memory import memory_authorizer
 from grantpath.graph.client.connection import Connection
 from grantpath.graph.guard.store import Store
 
 from ...conftest import Tenants
 from ...support.at_once import at_once, not_free
+from ...support.with_replica import content, with_replica
 
 FACTS = [
     *("add catalog:hr", "add user:ann", "add user:bob", "add user:cas", "add role:analyst", "add role:owners"),
@@ -134,6 +136,31 @@ def test_change_that_is_done_already_has_no_entry(auth: Authorizer, sizes: list[
     assert (second.revision, third.revision) == (first.revision, first.revision + 1)
 
 
+@pytest.mark.parametrize("kept", [False, True])
+def test_creator_that_is_dropped_owns_nothing(auth: Authorizer, sizes: list[int], kept: bool) -> None:
+    """Also not in a copy that follows the log, and not if a membership keeps the name of the dropped user."""
+    if kept:
+        assert auth.given(["member user:bob of role:service_admin"]) == [None]
+    copy = with_replica(auth)
+    outcomes = at_once(auth, [change("add role:x", "user:bob"), change("drop user:bob", "user:ann")])
+    assert sizes == [2]
+    assert [each.without_owner for each in outcomes if isinstance(each, Change)] == [[], ["role:x"]]
+    auth.change("add user:bob", by="user:ann")
+    assert "role:x" not in {each["target"] for each in auth.ask("tenant_state")["edges"]}
+    assert not auth.check("user:bob", "get_role", "role:x") and not copy.check("user:bob", "get_role", "role:x")
+    assert content(copy) == content(with_replica(auth))
+    with pytest.raises(Refused):
+        auth.change("drop role:x", by="user:bob")
+
+
+def test_owner_that_is_replaced_and_dropped_in_a_batch_leaves_no_trace(auth: Authorizer) -> None:
+    auth.change("owner user:bob of catalog:hr")
+    replaced, dropped = auth.change_all(["owner user:cas of catalog:hr", "drop user:bob"], by="user:ann")
+    assert (replaced.without_owner, dropped.without_owner) == ([], [])
+    assert not auth.check("user:bob", "load_catalog", "catalog:hr", as_of=replaced.revision)
+    assert auth.check("user:cas", "load_catalog", "catalog:hr", as_of=replaced.revision)
+
+
 # ---- ids -----------------------------------------------------------------------------------------------------------
 def test_repeated_id_in_a_group_is_made_once(auth: Authorizer) -> None:
     changes = [change(JOIN, id_="mine"), change(JOIN, id_="mine"), change("add role:other", id_="mine")]
@@ -148,6 +175,49 @@ def test_id_that_was_used_before_is_found_in_a_group(auth: Authorizer, sizes: li
     _, again, taken = at_once(auth, [change("add role:x"), change(JOIN, id_="mine"), change("add role:y", id_="mine")])
     assert sizes[1] == 3 and isinstance(again, Change) and again.already and again == before
     assert isinstance(taken, Conflict) and "belongs to another change" in str(taken)
+
+
+def test_id_that_another_client_uses_is_no_proof_of_a_commit(
+    auth: Authorizer, server: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The commit fails, and before it is tried again, one of its ids is used through another store."""
+    other = Authorizer(Store(server, timeout=20), auth.tenant, auth.policy, auth.root)
+    commit, left = neo4j.Transaction.commit, [1]
+
+    def broken(self: neo4j.Transaction) -> None:
+        if not left[0]:
+            return commit(self)
+        left[0] = 0
+        self.rollback()
+        other.change("add role:r0", id="mine")
+        raise IncompleteCommit("the connection went")
+
+    monkeypatch.setattr(neo4j.Transaction, "commit", broken)
+    deny = "deny USE_CATALOG on catalog:hr to role:analyst"
+    outcomes = at_once(auth, [change("add role:r0", id_="mine"), change("add role:r1"), change(deny)])
+    other.close()
+    first, added, denied = outcomes
+    assert isinstance(first, Change) and first.already
+    assert isinstance(added, Change) and isinstance(denied, Change)
+    logged: dict[str | None, tuple[int, str]] = {
+        each.id: (each.revision, each.statement) for each in auth.log(limit=10)
+    }
+    assert logged[added.id] == (added.revision, "add role:r1") and logged[denied.id] == (denied.revision, deny)
+    assert "role:r1" in {each["ref"] for each in auth.ask("tenant_state")["entities"]}
+
+
+def test_group_that_fails_in_memory_is_made_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    auth = memory_authorizer.authorizer("gravitino", ["add role:a"])
+    entities = sum(map(len, auth.store.graph.version.listed.values()))
+    monkeypatch.setattr(memory_authorizer, "ENTITIES", entities + 1)
+    made, too_many, dropped, last = at_once(
+        auth, [change("add role:b"), change("add role:c"), change("drop role:a"), change("add role:d")]
+    )
+    found = [made, too_many, dropped, last]
+    assert all(isinstance(each, Change) or "at most" in str(each) for each in found)
+    there = set(auth.list("role"))
+    assert [f"role:{name}" in there for name in "bcd"] == [isinstance(each, Change) for each in (made, too_many, last)]
+    assert isinstance(dropped, Change) and "role:a" not in there and len(there & {"role:b", "role:c", "role:d"}) >= 1
 
 
 # ---- failures ------------------------------------------------------------------------------------------------------
@@ -257,6 +327,17 @@ def test_change_that_is_being_made_is_not_withdrawn() -> None:
             assert looks.wait(60)
             assert len(groups.take(leader)) == 2
             taken.set()
+        assert waits.result(60) is False
+
+
+def test_thread_whose_leader_was_interrupted_does_not_wait_for_ever() -> None:
+    groups, leader = Groups(), member()
+    with ThreadPoolExecutor(1) as pool, groups.place(leader, 60, lambda: None):
+        waits = pool.submit(leads, groups, lambda: None)
+        while groups.size < 2:
+            time.sleep(0.002)
+        assert len(groups.take(leader)) == 2
+        groups._taken.clear()  # as if it was interrupted before it woke the other thread
         assert waits.result(60) is False
 
 
