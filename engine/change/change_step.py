@@ -53,6 +53,10 @@ class ChangeStep:
     delta: Delta | None = None
     kept: Kept = NOTHING_KEPT
 
+    def reset(self) -> None:
+        """Forgets the outcome, because the transaction is tried again."""
+        self.changed, self.error, self.delta, self.kept = False, None, None, NOTHING_KEPT
+
     @property
     def text(self) -> str:
         """The statement, with canonical references."""

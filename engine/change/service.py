@@ -12,7 +12,7 @@ from grantpath.engine.answers.request import active_role
 from grantpath.engine.change.apart import APART, apply_all
 from grantpath.engine.change.apply import BatchApplier
 from grantpath.engine.change.audit_writer import record, refuse
-from grantpath.engine.change.change_step import NOTHING_KEPT, Actor, ChangeStep
+from grantpath.engine.change.change_step import Actor, ChangeStep
 from grantpath.engine.change.deltas import Delta
 from grantpath.engine.change.group_commit import Groups, Member
 from grantpath.engine.change.idempotency import Request, first_id, is_made
@@ -127,7 +127,7 @@ class ChangeService:
         def work(writing: Writing) -> None:
             check_policy(writing.policy, self._policy, self._tenant)
             for _, step in steps:
-                step.changed, step.error = False, None
+                step.reset()
             made, logged = [step for _, step in steps], PrecheckedWriting(writing, None)
             self._apply(logged, made, all_or_nothing=False)
             self._drop_wrong_mentions(steps, logged)
@@ -153,7 +153,7 @@ class ChangeService:
             if writing.revision:
                 raise Inconsistent(f"{self._tenant} was changed while it was created; open it again")
             for step in steps:
-                step.changed, step.error = False, None
+                step.reset()
             logged = PrecheckedWriting(writing, None)
             BatchApplier(logged, self._policy, self._root).apply(steps, all_or_nothing=True)
             for error in (step.error for step in steps if step.error):
@@ -259,8 +259,7 @@ class ChangeService:
         ready = [member for member in group if self._is_new(writing, member, group)]
         for member in group:
             member.tried = None
-            member.step.changed, member.step.error = False, None
-            member.step.delta, member.step.kept = None, NOTHING_KEPT
+            member.step.reset()
         prechecked = PrecheckedWriting(writing, precheck)
         self._apply(prechecked, [member.step for member in ready], all_or_nothing=False)
         right = [member for member in ready if member.step.error is None]
@@ -321,7 +320,7 @@ class ChangeService:
                 return earlier
             planned.need(self._tenant, writing.revision, writing.made)
             for step in steps:
-                step.changed, step.error, step.delta, step.kept = False, None, None, NOTHING_KEPT
+                step.reset()
             prechecked = PrecheckedWriting(writing, precheck)
             self._apply(prechecked, steps, all_or_nothing=True)
             for index, step in enumerate(steps):

@@ -96,7 +96,7 @@ class MemoryGraph:
         return [{"known": listed[max(0, at - limit) : at + limit]}]
 
     def _effective_principals(self, subjects: Sequence[str]) -> list[Row]:
-        numbers = {self.version.numbers.find(subject) for subject in subjects} - {None}
+        numbers = (self.version.numbers.find(subject) for subject in subjects)
         found = {each for number in numbers if number is not None for each in self.version.effective(number)}
         return [{"held": [self.version.numbers.refs[each] for each in found]}]
 
