@@ -141,14 +141,20 @@ class BatchApplier:
             for role in as_roles
             if role not in preconditions.existing or role in self._policy.hidden
         }
-        valid: list[ChangeStep] = []
-        for step in steps:
-            if not self._is_due(step, preconditions):
-                continue
-            step.error = absent.get(step.actor.as_role) if step.actor and step.actor.as_role else None
-            if step.error is None:  # before authorization: no step is valid with an unknown active role
-                valid.append(step)
-        return valid, preconditions, self._authorizing.authorize(valid)
+        roles: dict[ChangeStep, str | None] = {}
+        wrong: set[ChangeStep] = set()
+        while True:
+            due = [step for step in steps if step not in wrong and self._is_due(step, preconditions)]
+            for step in due:
+                unknown = absent.get(step.actor.as_role) if step.actor and step.actor.as_role else None
+                step.error = unknown.prefixed("") if unknown else None  # a copy: callers add their question to it
+            valid = [step for step in due if not step.error]  # no step is authorized with an unknown active role
+            roles |= self._authorizing.authorize(step for step in valid if step not in roles)
+            found = {step for step in due if step.error}
+            if not any(step.change.joining for step in found):
+                return valid, preconditions, roles
+            wrong |= found
+            preconditions.forget_joined()  # another one may have seemed to close a cycle with one of these
 
     def _is_due(self, step: ChangeStep, preconditions: Preconditions) -> bool:
         """Whether the step is valid and still needs to be done. A wrong step gets its error."""

@@ -5,9 +5,9 @@ come later wait for the next group. So a change that comes alone is not delayed,
 changes share one lock and one commit.
 
 Each change is authorized and checked on the state that the ones before it left, and has a revision and a log entry of
-its own. A change that is wrong or refused in a group, and every change of a group whose transaction fails, is made
-alone by its own thread, which then raises its error. If the leader dies, it may have committed: so a thread first looks
-for its change in the log.
+its own; its thread raises its error, if it is wrong or refused. If the transaction of a group fails, each of its
+changes is made alone, by its own thread. If the leader dies, it may have committed: so a thread first looks for its
+change in the log.
 """
 
 import time
@@ -32,14 +32,18 @@ LOOK = 1.0  # seconds after which a waiting thread looks whether its leader is s
 class Member:
     """A change that may be made in a group. `named`: the caller has given the id of the request.
 
-    `tried` is what a group was about to commit; `change` is the same once it is known to be committed.
+    `tried` is what a group was about to commit, or `wrong_at` the revision at which the change is wrong; `step` then
+    has its error. Both hold once the group is committed, which `ended` says. `before` is the change if it was made
+    already, with its id or by a leader who has found that it was committed.
     """
 
     step: ChangeStep
     request: Request
     named: bool
     tried: Change | None = None
-    change: Change | None = None
+    wrong_at: int | None = None
+    ended: bool = False
+    before: Change | None = None
     since: float = field(default_factory=time.monotonic)
     thread: Thread = field(default_factory=current_thread)
     taken: bool = False
@@ -70,7 +74,7 @@ class Groups:
     @contextmanager
     def place(self, member: Member, seconds: float, meanwhile: Callable[[], object]) -> Iterator[bool]:
         """Waits until this thread leads, which lasts until the block ends, and yields True. Yields False if a leader
-        has made the change, or has failed, or if this thread did not come to lead within `seconds`.
+        has ended the change, or has failed, or if this thread did not come to lead within `seconds`.
 
         `meanwhile` is called once if this thread waits for long. If it raises, the change is not made.
         """

@@ -110,6 +110,10 @@ class Preconditions:
             waiting = {each for joined, above in self._joined if joined in waiting for each in above} - seen
         return subject in seen
 
+    def forget_joined(self) -> None:
+        """Forgets the memberships that were checked, so that all changes can be checked again without some of them."""
+        self._joined.clear()
+
     def changes_nothing(self, change: ResolvedStatement) -> bool:
         """Whether the result of the change is already in the graph."""
         state = self.about[change]

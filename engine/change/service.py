@@ -209,7 +209,7 @@ class ChangeService:
 
     def _in_group(self, step: ChangeStep, actor: Actor | None, id_: str | None) -> Change:
         """Makes a change together with all that wait. Raises the errors of `change`."""
-        member = Member(step, Request(id_, [step.text], actor, self._root), id_ is not None)
+        member = self._member(step, actor, id_)
         request = member.request if member.named else None
         # of a copy, because a leader may work on the step at the same time
         precheck = partial(self._precheck, [replace(step)], actor, request, ANY_STATE)
@@ -219,14 +219,27 @@ class ChangeService:
                     self._lead(member, precheck() if self._groups.is_lone() else None)
         except _Stopped as stopped:
             raise self._error_of(stopped, id_, dry_run=False) from None
-        if member.change:
-            return member.change
-        waited = 0.0 if member.taken or leads else member.waited
-        return self._all([step], actor, id_, False, _as_it_is, tried=member.tried, waited=waited)[0]
+        return self._outcome(member, 0.0 if member.taken or leads else member.waited)
+
+    def _member(self, step: ChangeStep, actor: Actor | None, id_: str | None) -> Member:
+        return Member(step, Request(id_, [step.text], actor, self._root), id_ is not None)
+
+    def _outcome(self, member: Member, waited: float) -> Change:
+        """The outcome of a change that was in a group, or raises its error. If the group failed, makes it alone.
+        `waited`: the seconds for which it has waited for its turn."""
+        id_ = member.request.id if member.named else None
+        if member.before:
+            return member.before
+        if member.ended and member.tried:
+            return member.tried
+        if member.ended and member.wrong_at is not None:
+            raise self._error_of(_Stopped(0, member.step, member.wrong_at), id_, dry_run=False)
+        actor = member.step.actor
+        return self._all([member.step], actor, id_, False, _as_it_is, tried=member.tried, waited=waited)[0]
 
     def _lead(self, leader: Member, precheck: Precheck | None) -> None:
-        """Makes the changes of a group. Those that it could not make have no `change` afterwards. Raises the error of a
-        transaction that had only the leader's own change."""
+        """Makes the changes of a group, which are then `ended`. Raises the error of a transaction that had only the
+        leader's own change."""
         group = [leader]
 
         def work(writing: Writing) -> None:
@@ -245,24 +258,28 @@ class ChangeService:
                 return
             if not (unknown and leader.tried):
                 raise
-            [leader.change] = self._read_back([leader.tried], leader.request, leader.named)
+            [leader.before] = self._read_back([leader.tried], leader.request, leader.named)
         else:
             for member in group:
-                member.change = member.change or member.tried
+                member.ended = True
 
     def _together(self, writing: Writing, group: Sequence[Member], precheck: Precheck | None) -> None:
-        """Makes and logs the changes of a group in its transaction, and sets what it tried. Omits those that are wrong
-        or refused, and repeated ids."""
+        """Makes and logs the changes of a group in its transaction. Sets what it tried, and which changes are wrong.
+        Omits repeated ids."""
         if is_made(writing, [member.tried for member in group if member.tried]):
             return
         check_policy(writing.policy, self._policy, self._tenant)
-        ready = [member for member in group if self._is_new(writing, member, group)]
         for member in group:
-            member.tried = None
+            member.tried = member.wrong_at = None
             member.step.reset()
+        ready = [member for member in group if self._is_new(writing, member, group)]
         prechecked = PrecheckedWriting(writing, precheck)
         self._apply(prechecked, [member.step for member in ready], all_or_nothing=False)
-        right = [member for member in ready if member.step.error is None]
+        at = writing.revision
+        for member in ready:
+            member.wrong_at = at if member.step.error else None
+            at += member.step.changed
+        right = [member for member in ready if member.wrong_at is None]
         changes = record(prechecked, [member.step for member in right], [member.request.id for member in right])
         for member, change in zip(right, changes, strict=True):
             if member.named:
@@ -270,16 +287,17 @@ class ChangeService:
             member.tried = change
 
     def _is_new(self, writing: Writing, member: Member, group: Sequence[Member]) -> bool:
-        """Whether the id of a request is new. Otherwise, if it was the same request, its change is set."""
+        """Whether the id of a request is new. Otherwise, sets the change of the same request, or the error."""
         if not member.named:
             return True
         if any(other.request.id == member.request.id for other in group[: group.index(member)]):
             return False
         try:
             earlier = member.request.earlier(writing)
-        except Invalid:  # the id belongs to another request
+        except Invalid as error:  # the id belongs to another request
+            member.step.error, member.wrong_at = error, writing.revision
             return False
-        member.change = earlier[0] if earlier else None
+        member.before = earlier[0] if earlier else None
         return earlier is None
 
     # ---- all or nothing ------------------------------------------------------------------------------------------

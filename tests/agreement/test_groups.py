@@ -6,6 +6,9 @@ from functools import partial
 import pytest
 
 from grantpath.engine import Authorizer, Change, Invalid, Refused
+from grantpath.engine.change.group_commit import Member
+from grantpath.engine.change.service import ChangeService
+from grantpath.graph.guard.transaction import Writing
 
 from ..conftest import Closing, Tenants
 from ..oracle import Oracle
@@ -22,13 +25,29 @@ def change(attempt: Attempt, auth: Authorizer) -> Change:
     return auth.change(statement, by=by, as_role=as_role)
 
 
-def may_join(attempt: Attempt, auth: Authorizer) -> bool:
-    """Whether a change is made with others. One with a wrong statement ends before it waits."""
+def member(service: ChangeService, attempt: Attempt) -> Member | None:
+    """A change that may be made with others; None for another one, and for a wrong statement, which does not wait."""
     statement, by, as_role = attempt
     try:
-        return auth._service._may_join(auth._service._step(statement, auth._service._actor(by, as_role)))
+        actor = service._actor(by, as_role)
+        step = service._step(statement, actor)
     except Invalid:
-        return True
+        return None
+    return service._member(step, actor, None) if service._may_join(step) else None
+
+
+def shuffled(twin: Twin) -> list[Attempt]:
+    """Random changes, some of which are wrong because they would be right in another order."""
+    attempts = random_statements(twin.world.policy, twin.world, twin.rng, CHANGES)
+    twin.rng.shuffle(attempts)
+    return attempts
+
+
+def say(closing: Closing, what: str, policy: str, outcomes: Counter[str]) -> None:
+    """Prints the outcomes; there must be many right changes, and some wrong ones."""
+    told = ", ".join(f"{outcomes[each]} {each}" for each in ("done", "refused", "invalid"))
+    closing(f"{what}, {policy}: the graph and the oracle in {outcomes.total()} changes ({told}); seed {SEED}")
+    assert outcomes["done"] >= 20 and outcomes["refused"] + outcomes["invalid"] >= 10
 
 
 def outcome(found: Outcome) -> str:
@@ -61,12 +80,31 @@ def test_changes_that_wait_together_are_as_one_after_the_other(tenant: Tenants, 
     twin = Twin(tenant, policy, f"groups {SEED}", 90)
     copy = with_replica(twin.graph)
     for _ in range(ROUNDS):
-        attempts = random_statements(policy, twin.world, twin.rng, CHANGES)
-        twin.rng.shuffle(attempts)  # so that some are wrong that would be right in their first order
-        outcomes += compare(twin, [each for each in attempts if may_join(each, twin.graph)])
+        outcomes += compare(twin, [each for each in shuffled(twin) if member(twin.graph._service, each)])
         twin.check_random(250)
         assert not twin.differences, twin.report()
         assert content(copy) == content(with_replica(twin.graph)), "the log and the graph differ"
-    told = ", ".join(f"{outcomes[each]} {each}" for each in ("done", "refused", "invalid"))
-    closing(f"groups, {policy}: the graph and the oracle in {outcomes.total()} changes ({told}); seed {SEED}")
-    assert outcomes["done"] >= 20 and outcomes["refused"] + outcomes["invalid"] >= 10
+    say(closing, "groups", policy, outcomes)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_outcomes_in_one_transaction_are_those_of_the_oracle(tenant: Tenants, closing: Closing, policy: str) -> None:
+    """Every outcome, also of the wrong ones, is the one that the change has after those before it."""
+    outcomes = Counter[str]()
+    twin = Twin(tenant, policy, f"one transaction {SEED}", 90)
+    service = twin.graph._service
+    for _ in range(ROUNDS):
+        attempts = [(each, found) for each in shuffled(twin) if (found := member(service, each))]
+        twin.graph.store.write(twin.graph.tenant, partial(together, service, [found for _, found in attempts]))
+        for attempt, found in attempts:
+            got = "done" if found.tried else outcome(found.step.error or AssertionError("neither done nor wrong"))
+            wanted = twin.world.do(*attempt)
+            twin.compare(f"do {attempt}", wanted, got)
+            outcomes[wanted] += 1
+        twin.check_random(250)
+        assert not twin.differences, twin.report()
+    say(closing, "one transaction", policy, outcomes)
+
+
+def together(service: ChangeService, group: list[Member], writing: Writing) -> None:
+    service._together(writing, group, None)

@@ -56,8 +56,10 @@ def sizes(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     yield made
 
 
-def change(statement: str, by: str | None = None, id_: str | None = None) -> Callable[[Authorizer], Change]:
-    return lambda auth: auth.change(statement, by=by, id=id_)
+def change(
+    statement: str, by: str | None = None, id_: str | None = None, as_role: str | None = None
+) -> Callable[[Authorizer], Change]:
+    return lambda auth: auth.change(statement, by=by, as_role=as_role, id=id_)
 
 
 def adding(count: int) -> list[Callable[[Authorizer], Change]]:
@@ -98,6 +100,44 @@ def test_wrong_changes_raise_their_errors_and_the_others_are_made(auth: Authoriz
     assert isinstance(unknown, Unknown) and "user:nobody does not exist" in str(unknown)
     assert isinstance(taken, Conflict)
     assert [(each.statement, each.actor) for each in auth.log(refused=True)] == [("drop role:analyst", "user:cas")]
+
+
+def test_wrong_change_is_told_by_its_group(auth: Authorizer, sizes: list[int]) -> None:
+    """It is not made again alone; a refusal is logged with the revision at which it was refused."""
+    _, refused, again, _ = at_once(
+        auth,
+        [
+            change("add role:one"),
+            change("drop role:analyst", "user:cas"),
+            change("drop role:analyst", "user:cas"),
+            change("drop role:nope"),
+        ],
+    )
+    assert sizes == [4]
+    assert isinstance(refused, Refused) and isinstance(again, Refused) and refused is not again
+    assert [each.revision for each in auth.log(refused=True)] == [auth.revision_now()] * 2
+
+
+@pytest.mark.parametrize(("as_role", "kind"), [(None, Refused), ("role:nope", Unknown)])
+def test_wrong_membership_closes_no_cycle(
+    tenant: Tenants, sizes: list[int], as_role: str | None, kind: type[Exception]
+) -> None:
+    auth = tenant("deltastream", ["add role:a", "add role:b", "add user:u"])
+    wrong = change("member role:a of role:b", "user:u", as_role=as_role)
+    _, refused, made = at_once(auth, [change("add role:c"), wrong, change("member role:b of role:a")])
+    assert sizes == [3] and type(refused) is kind and isinstance(made, Change) and made.id
+
+
+def test_callers_share_no_error(tenant: Tenants, sizes: list[int]) -> None:
+    """Each has its own question in the error, and the suggestion is in each once."""
+    auth = tenant("deltastream", ["add role:maker", "add user:u"])
+    statements = ["add user:v", "add user:w"]
+    wrong = [change(each, "user:u", as_role="role:makr") for each in statements]
+    _, *errors = at_once(auth, [change("add role:c"), *wrong])
+    assert sizes == [3]
+    for error, statement in zip(errors, statements, strict=True):
+        assert str(error) == "role:makr does not exist (did you mean role:maker?); add it, or check the name"
+        assert isinstance(error, Unknown) and error.question and error.question["statement"] == statement
 
 
 def test_change_sees_those_before_it(auth: Authorizer, sizes: list[int]) -> None:
