@@ -1,7 +1,7 @@
 """Measures changes by many writers of one root: threads of one process, and of several processes.
 
 Each writer makes its next change as soon as it has the outcome of the one before. In the same run: changes of a lone
-writer, and a bare `RETURN 1`.
+writer, a bare `RETURN 1`, and the statements of `change_all(each=True)` beside as many calls of `change`.
 """
 
 import argparse
@@ -12,10 +12,11 @@ import time
 import uuid
 from collections.abc import Callable
 
-from grantpath.engine import Authorizer
+from grantpath.engine import Authorizer, Change
 from grantpath.engine.tenants import registry
 
 USERS = 32
+STATEMENTS = 200  # of one `change_all(each=True)`
 
 
 def main() -> None:
@@ -45,10 +46,29 @@ def _compare(auth: Authorizer, root: str, threads: int, processes: int, seconds:
         _by_threads(work, threads, 2.0)  # plans the queries
         _line(f"changes, {kind}, one thread", *_by_threads(work, 1, seconds))
         _line(f"changes, {kind}, {threads} threads", *_by_threads(work, threads, seconds))
+        _compare_each(auth, "user:u0" if by else None, kind)
     with multiprocessing.get_context("spawn").Pool(processes) as pool:
         rates = pool.starmap(_in_process, [(root, number, seconds) for number in range(processes)])
     print(f"changes, facts, {processes} processes of 8 threads: {sum(rates):,.0f} a second")
     auth.verify_log()  # raises if the log is not whole
+
+
+def _compare_each(auth: Authorizer, by: str | None, kind: str) -> None:
+    """Makes statements by `change`, one after the other, and by `change_all(each=True)`, by turns."""
+    rates: dict[str, list[float]] = {"alone": [], "each": []}
+    for _ in range(3):
+        for way, taken in rates.items():
+            for verb in ("add", "drop"):
+                statements = [f"{verb} role:{way}{number}" for number in range(STATEMENTS)]
+                began = time.perf_counter()
+                if way == "each":
+                    done = auth.change_all(statements, by=by, each=True)
+                else:
+                    done = [auth.change(statement, by=by) for statement in statements]
+                taken.append(STATEMENTS / (time.perf_counter() - began))
+                assert all(isinstance(each, Change) and each.id for each in done), "each change changes something"
+    alone, each = (statistics.median(taken) for taken in rates.values())
+    print(f"{STATEMENTS} statements, {kind}: {alone:,.0f} a second, with each=True {each:,.0f}: {each / alone:.1f} x")
 
 
 def _changes(auth: Authorizer, by: bool, where: str) -> Callable[[int], object]:

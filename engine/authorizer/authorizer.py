@@ -25,6 +25,7 @@ from grantpath.engine.change import audit_log, verbs
 from grantpath.engine.change.audit_log import Log, ReadLog
 from grantpath.engine.change.change_plan import ChangePlan, base_revision, facts_of
 from grantpath.engine.change.founding import create_by
+from grantpath.engine.change.group_commit import MOST
 from grantpath.engine.change.log_verify import LogCheck, verify
 from grantpath.engine.change.made import Change
 from grantpath.engine.change.planned_revision import Planned
@@ -84,7 +85,7 @@ Problems = list[str | None]
 
 
 def _or_each(together: Callable[..., Changes]) -> Callable[..., Any]:
-    """With `each`, the statements are made one by one, and each of them follows its root to another policy."""
+    """With `each`, each statement has an outcome of its own, and follows its root to another policy."""
 
     @wraps(together)
     def run(self: "Authorizer", /, *given: Any, each: bool = False, **named: Any) -> Any:
@@ -731,12 +732,9 @@ class Authorizer(OpenTenant):
         `by` is not allowed to make it, and Unavailable. If the server does not confirm a commit, the outcome is read
         back; `Unavailable.unknown` is true if that fails, too.
         """
-        with telemetry.span("change", self.tenant, subject=by, statement=statement) as span:
-            done = self._service.change(statement, by, as_role, id, dry_run)
-            made = self._count_changes(span, [done], dry_run)
-        if made:
-            changed.debug("%s: changed by %s: %s", self.tenant, by or "no actor", statement)
-        return done
+        return self._reported(
+            statement, by, dry_run, partial(self._service.change, statement, by, as_role, id, dry_run)
+        )
 
     @overload
     def change_all(
@@ -787,10 +785,12 @@ class Authorizer(OpenTenant):
         Returns a Change for each; see `change` for the rest. An error names the index (from 0) of the first wrong
         statement in its text and as `.index`.
 
-        With `each`, every statement is made alone, as by `change`, and a wrong one does not stop the others: the list
-        has its error (Refused or Invalid) in its place. With an `id`, the ids are `id.0`, `id.1`, and so on. Any other
-        error ends the call and has the index of its statement; the statements before it are made. A dry run tells what
-        each statement would do now. `each` takes neither `at_revision` nor `root_id`.
+        With `each`, every statement has the outcome that it has alone, by `change`, after those before it, and a wrong
+        one does not stop the others: the list has its error (Refused or Invalid) in its place. Up to 200 statements
+        share a transaction. With an `id`, the ids are `id.0`, `id.1`, and so on. Any other error ends the call and has
+        the index of its statement: the statements before it are made, and it and those after it are not. If the error
+        is `unknown`, it and up to 199 after it may be made. A dry run tells what each statement would do now. `each`
+        takes neither `at_revision` nor `root_id`.
         """
         with telemetry.span("change_all", self.tenant, subject=by) as span:
             done = self._service.change_all(statements, by, as_role, id, dry_run, Planned(at_revision, root_id))
@@ -1041,19 +1041,43 @@ class Authorizer(OpenTenant):
     ) -> Outcomes:
         if at_revision is not None or root_id is not None:
             raise InvalidInput("each=True moves the root from statement to statement; omit at_revision and root_id")
+        need_flag("dry_run", dry_run)
         if id is not None:
             need_text("id", id)
+        texts = need_list("statements", statements)
+        ids = [None if id is None else f"{id}.{index}" for index in range(len(texts))]
         found: Outcomes = []
-        for index, statement in enumerate(need_list("statements", statements)):
-            own = None if id is None else f"{id}.{index}"
-            try:
-                found.append(self.change(statement, by=by, as_role=as_role, id=own, dry_run=dry_run))
-            except (Refused, Invalid) as error:
-                found.append(error)
-            except GrantpathError as error:
-                error.index = index
-                raise
+        while (at := len(found)) < len(texts):
+            first = slice(at, at + MOST)
+            for make in [None] if dry_run else self._service.in_order(texts[first], ids[first], by, as_role):
+                at = len(found)
+                try:
+                    found.append(self._own(texts[at], make, by=by, as_role=as_role, id=ids[at], dry_run=dry_run))
+                except (Refused, Invalid) as error:
+                    found.append(error)
+                except GrantpathError as error:
+                    error.index = at
+                    raise
         return found
+
+    def _own(self, statement: str, make: Callable[[], Change] | None, **options: Unpack[ChangeOptions]) -> Change:
+        """The change of one of several statements: what `make` returns, or None to make it now. Raises its error."""
+        if make is None:
+            return self.change(statement, **options)
+        try:
+            return self._reported(statement, options["by"], False, make)
+        except GrantpathError as error:
+            with_question(error, Authorizer.change, (statement,), options, self.policy, self.root)
+            raise
+
+    def _reported(self, statement: str, by: str | None, dry_run: bool, make: Callable[[], Change]) -> Change:
+        """The change that `make` makes. Reports it, or its error, to operators."""
+        with telemetry.span("change", self.tenant, subject=by, statement=statement) as span:
+            done = make()
+            made = self._count_changes(span, [done], dry_run)
+        if made:
+            changed.debug("%s: changed by %s: %s", self.tenant, by or "no actor", statement)
+        return done
 
     @staticmethod
     def _count_changes(span: telemetry.Span, done: Sequence[Change], dry_run: bool) -> int:

@@ -8,6 +8,8 @@ Each change is authorized and checked on the state that the ones before it left,
 its own; its thread raises its error, if it is wrong or refused. If the transaction of a group fails, each of its
 changes is made alone, by its own thread. If the leader dies, it may have committed: so a thread first looks for its
 change in the log.
+
+The statements of `change_all(each=True)` are a group, too, without waiting for one.
 """
 
 import time

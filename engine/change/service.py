@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from typing import NoReturn
 
 from grantpath.engine.answers.batches import need_list, one_of
 from grantpath.engine.answers.request import active_role
@@ -14,7 +15,7 @@ from grantpath.engine.change.apply import BatchApplier
 from grantpath.engine.change.audit_writer import record, refuse
 from grantpath.engine.change.change_step import Actor, ChangeStep
 from grantpath.engine.change.deltas import Delta
-from grantpath.engine.change.group_commit import Groups, Member
+from grantpath.engine.change.group_commit import MOST, Groups, Member
 from grantpath.engine.change.idempotency import Request, first_id, is_made
 from grantpath.engine.change.made import Change
 from grantpath.engine.change.planned_revision import Planned
@@ -221,6 +222,69 @@ class ChangeService:
             raise self._error_of(stopped, id_, dry_run=False) from None
         return self._outcome(member, 0.0 if member.taken or leads else member.waited)
 
+    def in_order(
+        self, statements: Sequence[str], ids: Sequence[str | None], by: str | None, as_role: str | None
+    ) -> list[Callable[[], Change] | None]:
+        """Makes as many of these statements as can be made in one transaction, from the first one on. Returns for each
+        of them, in order, a function that returns its change or raises its error: the outcome that it has alone, after
+        those before it. None: it is not made, and must be made alone before any that follows."""
+        group = self._first_of(statements, ids, by, as_role)
+        begun = False
+
+        def work(writing: Writing) -> None:
+            nonlocal begun
+            begun = True
+            self._together(writing, group, None)
+
+        if len(group) < 2:
+            return [None]
+        try:
+            self._store.write(self._tenant, work)
+        except GrantpathError as error:
+            try:
+                committed = self._is_committed(group, error, begun)
+            except Unavailable as unavailable:
+                return [partial(_raise, unavailable)]
+            if not committed:
+                return [None] * (len(group) if begun else 1)
+        for member in group:
+            member.ended = True
+        return [partial(self._outcome, member, 0.0) for member in group]
+
+    def _first_of(
+        self, statements: Sequence[str], ids: Sequence[str | None], by: str | None, as_role: str | None
+    ) -> list[Member]:
+        """The statements before the first one that must be made alone: it may be large, or it is malformed."""
+        group: list[Member] = []
+        with suppress(GrantpathError):
+            actor = self._actor(by, as_role)
+            for statement, id_ in zip(statements[:MOST], ids, strict=False):
+                step = self._step(statement, actor)
+                if not self._may_join(step):
+                    break
+                group.append(self._member(step, actor, id_))
+        return group
+
+    def _is_committed(self, group: Sequence[Member], error: GrantpathError, begun: bool) -> bool:
+        """Whether a group whose transaction failed was committed nevertheless. Raises Unavailable, with `unknown` if
+        that cannot be known, or if the root was not free: then each of the group would wait for it again."""
+        if not isinstance(error, Unavailable):
+            return False
+        if not begun:
+            raise error
+        if not error.unknown:
+            return False
+        tried = [member.tried for member in group if member.tried]
+        try:  # under the lock: the commit is done, or cannot happen now
+            return self._store.write(self._tenant, lambda writing: is_made(writing, tried))
+        except GrantpathError as again:
+            raise Unavailable(
+                f"the connection was lost while {len(group)} statements were committed together, and it is not known "
+                f"whether they were made: {again}. Look for the id {first_id(tried)} in the log"
+                + (", or repeat the call with its id: each is made only once" if group[0].named else ""),
+                unknown=True,
+            ) from again
+
     def _member(self, step: ChangeStep, actor: Actor | None, id_: str | None) -> Member:
         return Member(step, Request(id_, [step.text], actor, self._root), id_ is not None)
 
@@ -245,7 +309,6 @@ class ChangeService:
         def work(writing: Writing) -> None:
             nonlocal group
             group = self._groups.take(leader)
-            telemetry.committed_together(len(group))
             self._together(writing, group, precheck if len(group) == 1 else None)
 
         try:
@@ -266,6 +329,7 @@ class ChangeService:
     def _together(self, writing: Writing, group: Sequence[Member], precheck: Precheck | None) -> None:
         """Makes and logs the changes of a group in its transaction. Sets what it tried, and which changes are wrong.
         Omits repeated ids."""
+        telemetry.committed_together(len(group))
         if is_made(writing, [member.tried for member in group if member.tried]):
             return
         check_policy(writing.policy, self._policy, self._tenant)
@@ -440,6 +504,10 @@ class _Stopped(Exception):
         self.index = index
         self.step = step
         self.revision = revision
+
+
+def _raise(error: GrantpathError) -> NoReturn:
+    raise error
 
 
 def _parsed(statement: str) -> Statement:

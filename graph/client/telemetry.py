@@ -112,7 +112,7 @@ def lock_waited(seconds: float) -> None:
 
 
 def committed_together(changes: int) -> None:
-    """Records how many changes are made in one transaction, because they waited together."""
+    """Records how many changes are made in one transaction."""
     otel = _listening()
     if otel is not None:
         otel.group.record(changes)

@@ -106,5 +106,25 @@ def test_outcomes_in_one_transaction_are_those_of_the_oracle(tenant: Tenants, cl
     say(closing, "one transaction", policy, outcomes)
 
 
+@pytest.mark.parametrize("policy", POLICIES)
+def test_each_statement_has_the_outcome_of_the_oracle(tenant: Tenants, closing: Closing, policy: str) -> None:
+    """Facts and changes of an actor by turns, also those that are made alone."""
+    outcomes = Counter[str]()
+    twin = Twin(tenant, policy, f"each {SEED}", 90)
+    copy = with_replica(twin.graph)
+    for number in range(ROUNDS):
+        attempts = shuffled(twin)
+        by = twin.rng.choice([by for _, by, _ in attempts if by]) if number % 2 else None
+        statements = [statement for statement, _, _ in attempts]
+        for statement, found in zip(statements, twin.graph.change_all(statements, by=by, each=True), strict=True):
+            wanted = twin.world.do(statement, by)
+            twin.compare(f"do {statement} by {by}", wanted, outcome(found))
+            outcomes[wanted] += 1
+        twin.check_random(250)
+        assert not twin.differences, twin.report()
+        assert content(copy) == content(with_replica(twin.graph)), "the log and the graph differ"
+    say(closing, "each", policy, outcomes)
+
+
 def together(service: ChangeService, group: list[Member], writing: Writing) -> None:
     service._together(writing, group, None)

@@ -130,6 +130,19 @@ def test_changes_have_spans_and_counters(seen: Seen, tenant: Tenants) -> None:
     assert seen.total("errors") == 0
 
 
+def test_each_statement_has_a_span_and_is_counted(seen: Seen, tenant: Tenants) -> None:
+    auth = tenant("gravitino", FACTS)
+    statements = ["add user:eve", "add user:eve", "drop user:nobody", "add user:ada", FACTS[-1], "what"]
+    auth.change_all(statements, each=True)
+    auth.change_all(["add user:zoe", "add user:ida"], by="user:bob", each=True)
+    verb = ("grantpath.verb", "change")
+    wrong: dict[Any, int] = {(("error.type", code), verb): 1 for code in ("conflict", "unknown", "invalid_input")}
+    assert seen.metric("errors") == wrong
+    assert seen.metric("call.duration") == {**wrong, (verb,): 5}
+    assert (seen.total("changes"), seen.total("refusals")) == (2, 2)
+    assert seen.metric("change.group") == {(): 2}
+
+
 def test_retried_change_is_counted(
     seen: Seen, tenant: Tenants, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

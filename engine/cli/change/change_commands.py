@@ -48,7 +48,8 @@ ShowEffects = Annotated[
     bool, typer.Option("--effects", help="with --dry-run: also list who would gain and lose what; reads all facts")
 ]
 Each = Annotated[
-    bool, typer.Option("--each", help="with --file: make each statement alone, even if others are refused or invalid")
+    bool,
+    typer.Option("--each", help="with --file: make each statement that can be made; others may be refused or invalid"),
 ]
 By = Annotated[
     str | None,
@@ -75,7 +76,7 @@ def change(
     each: Each = False,
     yes: Yes = False,
 ) -> int | None:
-    """Make one change, or all changes of a file in one transaction, or each change of a file alone.
+    """Make one change, or all changes of a file or none, or each change of a file that can be made.
 
     Statements: add REF, drop REF, member SUBJECT of SUBJECT, remove SUBJECT from SUBJECT, owner SUBJECT of REF,
     hand over SUBJECT to SUBJECT (everything that the first one owns), rename REF to NAME, move REF to REF (the new

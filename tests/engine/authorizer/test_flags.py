@@ -14,6 +14,7 @@ def test_flags_must_be_true_or_false(tenant: Tenants) -> None:
     calls: list[tuple[str, Callable[[], object]]] = [
         ("dry_run='no'", lambda: auth.change("add user:ann", dry_run="no")),  # type: ignore[arg-type]
         ("dry_run=1", lambda: auth.change_all(["add user:ann"], dry_run=1)),  # type: ignore[call-overload]
+        ("dry_run=0", lambda: auth.change_all(["add user:ann"], dry_run=0, each=True)),  # type: ignore[call-overload]
         ("each=0", lambda: auth.change_all(["add user:ann"], each=0)),  # type: ignore[call-overload]
         ("create='yes'", lambda: Authorizer.open("metalake:flags", create="yes")),  # type: ignore[arg-type]
     ]

@@ -5,15 +5,18 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
+from typing import Any
 
 import neo4j
 import pytest
 from neo4j.exceptions import ClientError, IncompleteCommit
 
-from grantpath.engine import Authorizer, Change, Conflict, Invalid, Refused, Unavailable, Unknown
-from grantpath.engine.change.group_commit import Groups, Member
+from grantpath.engine import Authorizer, Change, Conflict, Invalid, InvalidInput, Refused, Unavailable, Unknown
+from grantpath.engine.change.group_commit import MOST, Groups, Member
 from grantpath.engine.change.service import ChangeService
 from grantpath.engine.memory import memory_authorizer
+from grantpath.engine.policy.policy import Policy
+from grantpath.engine.transfer.policy_upgrade import upgrade
 from grantpath.graph.client.connection import Connection
 from grantpath.graph.guard.store import Store
 
@@ -258,6 +261,164 @@ def test_group_that_fails_in_memory_is_made_one_by_one(monkeypatch: pytest.Monke
     there = set(auth.list("role"))
     assert [f"role:{name}" in there for name in "bcd"] == [isinstance(each, Change) for each in (made, too_many, last)]
     assert isinstance(dropped, Change) and "role:a" not in there and len(there & {"role:b", "role:c", "role:d"}) >= 1
+
+
+# ---- each statement of a list --------------------------------------------------------------------------------------
+def test_statements_with_their_own_outcomes_share_a_transaction(auth: Authorizer, sizes: list[int]) -> None:
+    statements = ["add role:a", "drop role:nope", JOIN, JOIN, "add role:b"]
+    first, wrong, joined, again, last = auth.change_all(statements, each=True, id="mine")
+    assert sizes == [5]
+    assert isinstance(first, Change) and isinstance(joined, Change) and isinstance(last, Change)
+    assert isinstance(wrong, Unknown) and isinstance(again, Change) and again.id is None
+    assert (first.id, joined.id, last.id) == ("mine.0", "mine.2", "mine.4")
+    assert [each.statement for each in auth.log(limit=3)] == ["add role:a", JOIN, "add role:b"]
+    repeated = auth.change_all(statements, each=True, id="mine")
+    assert repeated[0] == first and [getattr(each, "already", None) for each in repeated] == [True, None, *[True] * 3]
+    assert [each.statement for each in auth.log(limit=3)] == ["add role:a", JOIN, "add role:b"]
+
+
+def test_errors_of_statements_that_share_a_transaction_are_those_of_a_change(tenant: Tenants) -> None:
+    """Text, question and log; each has an error of its own."""
+    facts = ["add user:u", "add role:maker", "member role:maker of role:USERADMIN", "member user:u of role:maker"]
+    together, alone = tenant("deltastream", facts), tenant("deltastream", facts)
+    statements = ["add user:v", "add `", "add user:v", "add database:d", "drop user:nobody"]
+    for as_role in ("role:maker", "role:makr", "user:u"):
+        outcomes = together.change_all(statements, by="user:u", as_role=as_role, id=f"as {as_role}", each=True)
+        for index, (found, statement) in enumerate(zip(outcomes, statements, strict=True)):
+            options = {"by": "user:u", "as_role": as_role, "id": f"as {as_role}.{index}", "dry_run": False}
+            try:
+                assert alone.change(statement, **options) == found  # type: ignore[arg-type]
+            except (Refused, Invalid) as error:
+                assert isinstance(found, Refused | Invalid) and found.as_dict() == error.as_dict()
+        assert len({*map(id, outcomes)}) == len(outcomes)
+    refusals = [
+        [(each.statement, each.revision, each.reason) for each in auth.log(refused=True)] for auth in (together, alone)
+    ]
+    assert refusals[0] == refusals[1] and len(refusals[0]) == 1
+
+
+def test_statements_that_are_made_alone_keep_their_place(auth: Authorizer, sizes: list[int]) -> None:
+    statements = [
+        *("add role:a", "add role:b", "give it", "rename catalog:hr to hr2", "add schema:hr.s", "add schema:hr2.s"),
+        *("drop catalog:hr2", "add role:c"),
+    ]
+    outcomes = auth.change_all(statements, each=True)
+    assert [type(each) for each in outcomes] == [
+        *(Change, Change, InvalidInput, Change, Unknown, Change, Change, Change)
+    ]
+    assert sizes == [2, 2, 1]
+    assert [each.statement for each in auth.log(limit=6)] == [statements[at] for at in (0, 1, 3, 5, 6, 7)]
+
+
+def test_many_statements_share_several_transactions(
+    auth: Authorizer, sizes: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    statements = [f"add role:r{number}" for number in range(MOST + 2)]
+    outcomes = auth.change_all(statements, each=True)
+    assert sizes == [MOST, 2] and all(isinstance(each, Change) and each.id for each in outcomes)
+    assert [each.statement for each in auth.log(limit=MOST + 2)] == statements
+
+
+@pytest.mark.parametrize(
+    ("error", "commits"),
+    [
+        (IncompleteCommit("the connection went"), True),
+        (IncompleteCommit("the connection went"), False),
+        (ClientError("too large"), False),
+    ],
+)
+@pytest.mark.parametrize("id_", [None, "mine"])
+def test_statements_of_a_transaction_that_fails_are_made_once_and_in_order(
+    auth: Authorizer,
+    monkeypatch: pytest.MonkeyPatch,
+    sizes: list[int],
+    error: BaseException,
+    commits: bool,
+    id_: str | None,
+) -> None:
+    """The second role can be added again only after it was dropped, and only the first one has a wrong member."""
+    before = auth.revision_now()
+    statements = ["add role:a", "drop role:nope", JOIN, "drop role:a", "add role:a", "member user:bob of role:b"]
+    break_commit(monkeypatch, commits, error)
+    outcomes = auth.change_all(statements, by="user:ann", id=id_, each=True)
+    assert [type(each) for each in outcomes] == [Change, Unknown, Change, Change, Change, Unknown]
+    logged = [(each.id, each.statement) for each in auth.log(limit=100)][before:]
+    assert logged == [(each.id, each.question.statement) for each in outcomes if isinstance(each, Change)]
+    assert sizes[0] == 6 and all(size == 1 for size in sizes[1:]) and (len(sizes) == 1) is commits
+    assert auth.verify_log().revision == auth.revision_now()
+
+
+def test_unknown_outcome_of_statements_ends_the_call(auth: Authorizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has the index of the first statement that may not be made, and its question; with the id, the call can be
+    repeated."""
+    write, broken = Store.write, list[bool]()
+
+    def failing(self: Store, root: str, work: Callable[..., object], *given: Any, **named: Any) -> Any:
+        if broken:
+            raise Unavailable("the server is gone")
+        try:
+            return write(self, root, work, *given, **named)
+        except Unavailable:
+            broken.append(True)
+            raise
+
+    monkeypatch.setattr(Store, "write", failing)
+    statements = ["give it", "add role:a", "add role:b"]
+    break_commit(monkeypatch, True, IncompleteCommit("the connection went"))
+    with pytest.raises(Unavailable, match=r"2 statements were committed together.*the id mine.1 in the log") as raised:
+        auth.change_all(statements, id="mine", each=True)
+    assert raised.value.unknown and raised.value.index == 1
+    assert raised.value.question == {"verb": "change", "statement": "add role:a", "id": "mine.1", "dry_run": False}
+    broken.clear()
+    outcomes = auth.change_all(statements, id="mine", each=True)
+    assert [getattr(each, "already", None) for each in outcomes] == [None, True, True]
+    assert len(auth.log(id="mine.1")) == 1
+
+
+def test_statements_that_wait_too_long_are_not_made(tenant: Tenants, server: Connection) -> None:
+    """They wait once, not once together and once alone."""
+    made = tenant(given=FACTS)
+    auth = Authorizer(Store(server, timeout=1.5), made.tenant, made.policy, made.root)
+    with not_free(auth), pytest.raises(Unavailable, match=r"was not free within 1\.5 s") as raised:
+        began = time.monotonic()
+        auth.change_all(["add role:a", "add role:b"], each=True)
+    assert raised.value.index == 0 and time.monotonic() - began < 2.9
+    assert made.revision_now() == len(FACTS)
+    auth.close()
+
+
+def test_statements_follow_their_root_to_another_policy(
+    auth: Authorizer, server: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also if it gets the policy after their transaction has failed, and before they are made one by one."""
+    auth.follow()
+    other = Policy(auth.policy.file.model_copy(update={"title": "Another"}))
+    commit, left = neo4j.Transaction.commit, [1]
+
+    def broken(self: neo4j.Transaction) -> None:
+        if not left[0]:
+            return commit(self)
+        left[0] = 0
+        self.rollback()
+        raise ClientError("too large")
+
+    in_order = ChangeService.in_order
+
+    def upgraded(self: ChangeService, *given: Any) -> Any:
+        made = in_order(self, *given)
+        if auth.policy.file.title != other.file.title:
+            upgrade(Authorizer(Store(server, timeout=20), auth.tenant, auth.policy, auth.root), other)
+        return made
+
+    monkeypatch.setattr(neo4j.Transaction, "commit", broken)
+    monkeypatch.setattr(ChangeService, "in_order", upgraded)
+    statements = ["add role:a", JOIN, "drop role:a"]
+    assert [type(each) for each in auth.change_all(statements, by="user:ann", each=True)] == [Change] * 3
+    assert auth.policy.file.title == "Another"
+    again = Policy(auth.policy.file.model_copy(update={"title": "A third"}))
+    monkeypatch.setattr(ChangeService, "in_order", in_order)
+    upgrade(Authorizer(Store(server, timeout=20), auth.tenant, auth.policy, auth.root), again)
+    assert [type(each) for each in auth.change_all(["add role:b", "drop role:b"], each=True)] == [Change] * 2
 
 
 # ---- failures ------------------------------------------------------------------------------------------------------

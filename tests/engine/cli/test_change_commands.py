@@ -119,11 +119,11 @@ def test_failure_after_some_lines_says_that_those_are_made(
     run: Run, root: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "each.txt"
-    file.write_text("add user:cas\nadd user:dan\n")
+    file.write_text("add user:cas\nhand over user:cas to user:dan\n")
     change = Authorizer.change
 
     def fails(self: Authorizer, statement: str, **named: Any) -> Change:
-        if statement == "add user:dan":
+        if statement == "hand over user:cas to user:dan":
             raise Unavailable("the server is gone")
         return change(self, statement, **named)
 
