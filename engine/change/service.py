@@ -61,8 +61,8 @@ class ChangeService:
                 raise
             return earlier[0]
         if dry_run or not self._may_join(step):
-            return self._all([step], actor, id_, dry_run, _as_it_is)[0]
-        return self._in_group(step, actor, id_)
+            return self._all([step], id_, dry_run, _as_it_is)[0]
+        return self._in_group(step, id_)
 
     def change_all(
         self,
@@ -88,9 +88,9 @@ class ChangeService:
                     if earlier is not None:
                         return earlier
                 if steps:  # an earlier statement may be wrong, too, and the first wrong one is named
-                    self._all(steps, actor, id_, dry_run, _at, planned, _at(error, index))
+                    self._all(steps, id_, dry_run, _at, planned, _at(error, index))
                 raise _at(error, index) from None
-        return self._all(steps, actor, id_, dry_run, _at, planned) if steps else []
+        return self._all(steps, id_, dry_run, _at, planned) if steps else []
 
     def _done_before(self, texts: list[str], actor: Actor | None, id_: str | None) -> list[Change] | None:
         """The changes that were already made with the id. An earlier policy of the root may have accepted them."""
@@ -208,12 +208,12 @@ class ChangeService:
         change = step.change
         return change.kind not in APART and not (change.kind == "drop" and self._policy.names.below(change.object.type))
 
-    def _in_group(self, step: ChangeStep, actor: Actor | None, id_: str | None) -> Change:
+    def _in_group(self, step: ChangeStep, id_: str | None) -> Change:
         """Makes a change together with all that wait. Raises the errors of `change`."""
-        member = self._member(step, actor, id_)
+        member = self._member(step, id_)
         request = member.request if member.named else None
         # of a copy, because a leader may work on the step at the same time
-        precheck = partial(self._precheck, [replace(step)], actor, request, ANY_STATE)
+        precheck = partial(self._precheck, [replace(step)], request, ANY_STATE)
         try:
             with self._groups.place(member, self._store.timeout, precheck) as leads:
                 if leads:
@@ -262,7 +262,7 @@ class ChangeService:
                 step = self._step(statement, actor)
                 if not self._may_join(step):
                     break
-                group.append(self._member(step, actor, id_))
+                group.append(self._member(step, id_))
         return group
 
     def _is_committed(self, group: Sequence[Member], error: GrantpathError, begun: bool) -> bool:
@@ -285,8 +285,8 @@ class ChangeService:
                 unknown=True,
             ) from again
 
-    def _member(self, step: ChangeStep, actor: Actor | None, id_: str | None) -> Member:
-        return Member(step, Request(id_, [step.text], actor, self._root), id_ is not None)
+    def _member(self, step: ChangeStep, id_: str | None) -> Member:
+        return Member(step, Request(id_, [step.text], step.actor, self._root), id_ is not None)
 
     def _outcome(self, member: Member, waited: float) -> Change:
         """The outcome of a change that was in a group, or raises its error. If the group failed, makes it alone.
@@ -298,8 +298,7 @@ class ChangeService:
             return member.tried
         if member.ended and member.wrong_at is not None:
             raise self._error_of(_Stopped(0, member.step, member.wrong_at), id_, dry_run=False)
-        actor = member.step.actor
-        return self._all([member.step], actor, id_, False, _as_it_is, tried=member.tried, waited=waited)[0]
+        return self._all([member.step], id_, False, _as_it_is, tried=member.tried, waited=waited)[0]
 
     def _lead(self, leader: Member, precheck: Precheck | None) -> None:
         """Makes the changes of a group, which are then `ended`. Raises the error of a transaction that had only the
@@ -368,7 +367,6 @@ class ChangeService:
     def _all(
         self,
         steps: Sequence[ChangeStep],
-        actor: Actor | None,
         id_: str | None,
         dry_run: bool,
         reword: Callable[[GrantpathError, int], GrantpathError],
@@ -377,11 +375,13 @@ class ChangeService:
         tried: Change | None = None,
         waited: float = 0.0,
     ) -> list[Change]:
-        """Makes all steps, or none and raises the first error; `and_then` is an error in a statement after them.
+        """Makes all steps, which have one actor, or none and raises the first error; `and_then` is an error in a
+        statement after them.
 
         `tried`: a change that may have been made for this request already; `waited`: the seconds for which it has
         waited for its turn.
         """
+        actor = steps[0].actor
         if actor:
             _mark_new_subjects(steps)
         request = Request(id_, [step.text for step in steps], actor, self._root)
@@ -423,7 +423,7 @@ class ChangeService:
             # read only under the lock, where there is no time limit
             may_look = (actor or len(steps) == 1) and not any(step.change.kind in APART for step in steps)
             if may_look and not tried:  # what was made already would look wrong
-                precheck = self._precheck(steps, actor, request if named else None, planned)
+                precheck = self._precheck(steps, request if named else None, planned)
             return self._store.write(self._tenant, work, keep=not dry_run, looked=precheck is not None, waited=waited)
         except _Stopped as stopped:
             raise reword(self._error_of(stopped, id_, dry_run), stopped.index) from None
@@ -445,15 +445,13 @@ class ChangeService:
     def _apply(self, writing: PrecheckedWriting, steps: Sequence[ChangeStep], all_or_nothing: bool) -> None:
         apply_all(BatchApplier(writing, self._policy, self._root), self._rules, steps, all_or_nothing)
 
-    def _precheck(
-        self, steps: Sequence[ChangeStep], actor: Actor | None, request: Request | None, planned: Planned
-    ) -> Precheck | None:
+    def _precheck(self, steps: Sequence[ChangeStep], request: Request | None, planned: Planned) -> Precheck | None:
         """The answers that were read before the lock is taken; None if everything must be read under the lock. Raises
         _Stopped if a step is wrong: a refusal needs no lock, so other writers delay it only briefly.
 
         Changes that were already made with the id of `request` are not validated again.
         """
-        for attempt in range(PRECHECKS if actor else 1):
+        for attempt in range(PRECHECKS if steps[0].actor else 1):
             precheck = Precheck(self._store, self._tenant, batch=len(steps) > 1)
             applier = BatchApplier(precheck, self._policy, self._root)
             wrong = applier.first_wrong(steps) if precheck.is_whole else None

@@ -29,11 +29,10 @@ def member(service: ChangeService, attempt: Attempt) -> Member | None:
     """A change that may be made with others; None for another one, and for a wrong statement, which does not wait."""
     statement, by, as_role = attempt
     try:
-        actor = service._actor(by, as_role)
-        step = service._step(statement, actor)
+        step = service._step(statement, service._actor(by, as_role))
     except Invalid:
         return None
-    return service._member(step, actor, None) if service._may_join(step) else None
+    return service._member(step, None) if service._may_join(step) else None
 
 
 def shuffled(twin: Twin) -> list[Attempt]:
