@@ -151,12 +151,12 @@ class CommandContext:
         """A copy that ignores --policy and uses the root's own policy."""
         return replace(self, policy=None)
 
-    def store(self) -> "Store":
-        """The database. Raises Unavailable, ServerError."""
+    def store(self, keep_plans: bool = False) -> "Store":
+        """The database; `keep_plans`: see `Store`. Raises Unavailable, ServerError."""
         from grantpath.graph.embedded.connect import connection
         from grantpath.graph.guard.store import Store
 
-        return Store(connection(self.uri, progress=starting()), self.timeout or 10.0)
+        return Store(connection(self.uri, progress=starting()), self.timeout or 10.0, keep_plans=keep_plans)
 
     def open(
         self,

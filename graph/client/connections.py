@@ -19,6 +19,9 @@ from grantpath.graph.forks import remake_in_children
 if TYPE_CHECKING:
     import neo4j
 
+# The server plans a query again if the statistics have changed since; with this it keeps the plan.
+KEEP_PLAN = "CYPHER replan=skip "
+
 
 class Meanwhile(threading.local):
     """What a thread does as soon as it has sent a query, while the server works on it."""
@@ -35,15 +38,17 @@ class Meanwhile(threading.local):
 class Pool:
     """The connections of one process to one server, opened when they are needed. May be shared by threads."""
 
-    def __init__(self, connection: Connection, timeout: float, silence: float | None) -> None:
+    def __init__(self, connection: Connection, timeout: float, silence: float | None, keep_plans: bool = False) -> None:
         """`timeout`: seconds to open a connection or to wait for a free one. `silence`: seconds that a connection
         waits for the next message of the server; None: the limit that the server announces by its keep-alive settings.
+        `keep_plans`: see `Store`.
 
         Raises Unavailable if the address is not one of a Neo4j server, InvalidInput.
         """
         self._database = connection.database
         self._timeout = timeout
         self._silence = silence
+        self._keep_plans = keep_plans
         self.meanwhile = Meanwhile()
         self._opened: WeakSet[Any] = WeakSet()
         self._driver = open_driver(connection, timeout)
@@ -77,6 +82,9 @@ class Pool:
         _limit_waits(connection, self._timeout, self._silence)
         after = {"send_all": self.meanwhile.run}
         driver_internals.wrap_messages(connection, lambda name, step: _whole(connection, step, after.get(name)))
+        if self._keep_plans:
+            without = "the server plans queries again while the sizes of a root change"
+            driver_internals.wrap_statements(connection, lambda text: KEEP_PLAN + text, without)
         return connection
 
 
@@ -158,11 +166,12 @@ _inherited: list[_Pools] = []  # of parent processes: referenced forever, so tha
 class Connections:
     """Opens sessions on one server. May be shared by threads, and used on both sides of a fork."""
 
-    def __init__(self, connection: Connection, timeout: float) -> None:
-        """Raises Unavailable if the address is not one of a Neo4j server."""
+    def __init__(self, connection: Connection, timeout: float, keep_plans: bool = False) -> None:
+        """`keep_plans`: see `Store`. Raises Unavailable if the address is not one of a Neo4j server."""
         self.uri = shown(connection.uri)
         self.connection = connection
         self._timeout = timeout
+        self._keep_plans = keep_plans
         self._closed = False
         self._pools = self._open()
         remake_in_children(self)
@@ -201,14 +210,16 @@ class Connections:
         self._pools = self._open()
 
     def _open(self) -> _Pools:
-        connection, timeout = self.connection, self._timeout
+        def pool(silence: float | None) -> Pool:
+            return Pool(self.connection, self._timeout, silence, self._keep_plans)
+
         return _Pools(
             os.getpid(),
-            reading=Pool(connection, timeout, silence=timeout),
-            guarding=Pool(connection, timeout, silence=timeout),
+            reading=pool(self._timeout),
+            guarding=pool(self._timeout),
             # the server itself ends a query after one timeout
-            locking=Pool(connection, timeout, silence=1.5 * timeout),
-            writing=Pool(connection, timeout, silence=None),
+            locking=pool(1.5 * self._timeout),
+            writing=pool(None),
         )
 
     def _current(self) -> _Pools:

@@ -71,6 +71,16 @@ def wrap_messages(connection: Any, wrapped: Callable[[str, Callable[[], Any]], C
             setattr(connection, name, wrapped(name, step))
 
 
+def wrap_statements(connection: Any, wrapped: Callable[[str], str], without: str) -> None:
+    """Makes a connection send `wrapped(text)` instead of the text of each statement. `without`: the consequence if the
+    driver has no such step, for the warning."""
+    run = getattr(connection, "run", None)
+    if not callable(run):
+        _warn("Connection.run", without)
+        return
+    connection.run = lambda text, *given, **options: run(wrapped(text), *given, **options)
+
+
 def drop(connection: Any) -> None:
     """Closes a connection at once, without a message to the server."""
     (getattr(connection, "kill", None) or connection.close)()

@@ -43,12 +43,21 @@ class Store:
       so that its process gives signs of life, is never ended.
     """
 
-    def __init__(self, connection: Connection, timeout: float = 10.0, stall_limit: float = STALL_LIMIT) -> None:
-        """Raises InvalidInput, Unavailable."""
+    def __init__(
+        self,
+        connection: Connection,
+        timeout: float = 10.0,
+        stall_limit: float = STALL_LIMIT,
+        keep_plans: bool = False,
+    ) -> None:
+        """`keep_plans`: the server does not plan a query again because the sizes of roots have changed. For runs whose
+        roots are small and change all the time, so that planning would take most of the time.
+
+        Raises InvalidInput, Unavailable."""
         need_seconds("timeout", timeout)
         need_seconds("stall_limit", stall_limit)
         self._timeout = timeout
-        self._connections = Connections(connection, timeout)
+        self._connections = Connections(connection, timeout, keep_plans)
         self.uri = self._connections.uri
         self._turns = Turns()
         self._guard = RevisionGuard(self._connections, self._turns, timeout, stall_limit)

@@ -128,6 +128,22 @@ def test_transaction_whose_status_names_no_other_may_wait_for_any(status: str, f
     assert driver_internals.blockers(status, ["a", "b"]) == found
 
 
+@pytest.mark.parametrize("keep_plans", [False, True])
+def test_store_that_keeps_plans_says_so_in_each_statement(server: Connection, keep_plans: bool) -> None:
+    mine = "SHOW TRANSACTIONS YIELD currentQuery AS text WHERE text CONTAINS 'mine-and-no-other' RETURN text"
+    store = Store(server, timeout=20, keep_plans=keep_plans)
+    try:
+        sent = [store.read(mine, {}), store.execute(mine), [*store.read_all(mine, {})]]
+    finally:
+        store.close()
+    assert sent == [[{"text": f"{connections.KEEP_PLAN if keep_plans else ''}{mine}"}]] * 3
+
+
+def test_driver_without_statements_to_wrap_is_used_as_it_is(warned: pytest.LogCaptureFixture) -> None:
+    driver_internals.wrap_statements(object(), str.upper, "it is slower")
+    assert len(warned.messages) == 1 and "it is slower" in warned.messages[0]
+
+
 def test_no_other_file_reaches_into_the_driver() -> None:
     used = set()
     for path in (path for package in PACKAGES for path in package.rglob("*.py")):

@@ -61,7 +61,7 @@ def test(
         raise InvalidInput(*warnings)
     for text in warnings:
         warn(f"warning: {text}", "yellow")
-    store = None if engine is AnsweringEngine.memory else session.store()
+    store = None if engine is AnsweringEngine.memory else session.store(keep_plans=True)
     try:
         with counting() as count:
             report = runner.run(
