@@ -104,20 +104,35 @@ def _opener() -> urllib.request.OpenerDirector:
     return urllib.request.build_opener(urllib.request.HTTPSHandler(context=context))
 
 
+class NotFetched(Exception):
+    """A file that a repository did not give; the text is the cause, e.g. `HTTP 404`."""
+
+
 def fetch(source: Repository, path: str, size: int) -> bytes:
     """Downloads `path` from the repository: at most `size` + 1 bytes, so that a file that is too long is detected.
 
     Raises ServerError, which names the file and the cause, after 3 attempts, or at once if a retry cannot help.
     """
+    try:
+        return read(source, path, size)
+    except NotFetched as error:
+        raise ServerError(
+            f"{path.rpartition('/')[2]} could not be downloaded from {source.address}: {error}; check the "
+            "network and the proxy, or name a mirror in GRANTPATH_MAVEN"
+        ) from error
+
+
+def read(source: Repository, path: str, size: int, attempts: int = ATTEMPTS, timeout: float = TIMEOUT) -> bytes:
+    """The same, with the cause alone. Raises NotFetched."""
     request = urllib.request.Request(f"{source.address}/{path}", headers={"User-Agent": "grantpath"})
     if source.authorization:
         request.add_unredirected_header("Authorization", source.authorization)
     cause = ""
-    for attempt in range(ATTEMPTS):
+    for attempt in range(attempts):
         if attempt:
             time.sleep(2**attempt - 1)
         try:
-            with _opener().open(request, timeout=TIMEOUT) as response:
+            with _opener().open(request, timeout=timeout) as response:
                 assert isinstance(response, HTTPResponse)
                 return response.read(size + 1)
         except urllib.error.HTTPError as error:
@@ -128,7 +143,4 @@ def fetch(source: Repository, path: str, size: int) -> bytes:
             cause = str(error.reason)
         except (OSError, HTTPException) as error:
             cause = str(error) or type(error).__name__
-    raise ServerError(
-        f"{path.rpartition('/')[2]} could not be downloaded from {source.address}: {cause}; check the "
-        "network and the proxy, or name a mirror in GRANTPATH_MAVEN"
-    )
+    raise NotFetched(cause)

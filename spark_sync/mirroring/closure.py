@@ -56,6 +56,7 @@ class Messages:
         edges = first.select(F.col("source").alias("src"), F.col("target").alias("dst"))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # older GraphFrames use deprecated names of Spark
+            warnings.simplefilter("ignore", DeprecationWarning)  # newer ones prefer lists, which older ones refuse
             messages: DataFrame = GraphFrame(vertices, edges).aggregateMessages(
                 F.array_distinct(F.flatten(F.collect_list(Message.msg))).alias("reached"),
                 sendToSrc=Message.dst["reached"],

@@ -13,7 +13,7 @@ from grantpath.engine.policy.facts import OF_TAG
 from grantpath.graph.errors import InvalidInput, ServerError
 from grantpath.graph.files.remote_path import AnyPath
 from grantpath.graph.messages import short
-from grantpath.spark_sync.session.graphframes_jar import coordinate
+from grantpath.spark_sync.session.graphframes_maven import coordinate
 from grantpath.spark_sync.session.spark_session import JAR_VARIABLE, engine, has_graphframes, need_reach, read_parquet
 
 if TYPE_CHECKING:

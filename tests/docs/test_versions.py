@@ -13,7 +13,7 @@ from grantpath.engine.cli.admin.setup_findings import LANGUAGES
 from grantpath.graph.artifacts import java
 from grantpath.graph.artifacts.java_versions import FITTING
 from grantpath.graph.embedded.home import RELEASES
-from grantpath.spark_sync.session import graphframes_jar
+from grantpath.spark_sync.session import graphframes_wheel
 
 from .versions import PAGE, SOURCE, Version, problems, shown_in, table, versions
 
@@ -125,5 +125,5 @@ def test_java_is_that_of_the_product() -> None:
 def test_spark_and_graphframes_are_those_of_the_product() -> None:
     lines = {purpose.removeprefix("spark-") for purpose in FITTING if purpose.startswith("spark-")}
     assert lines <= {*of("Spark")}
-    jar = re.search(r"graphframes-([\d.]+)-", graphframes_jar.INSIDE)
+    jar = re.search(r"graphframes-([\d.]+)-", graphframes_wheel.INSIDE)
     assert jar and f"a jar ({jar[1]})" in PAGE.read_text(encoding="utf-8")

