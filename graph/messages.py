@@ -1,7 +1,7 @@
 """Helpers that format the text of messages, and the printed form of texts with control characters."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from html import escape
 from typing import Any
@@ -51,6 +51,25 @@ def _char(escape: re.Match[str]) -> str:
 def short(text: str, longest: int = LONGEST) -> str:
     """A text for a message: shortened to `longest` characters, in its printed form; the empty text as ''."""
     return printable(text if len(text) <= longest else text[: longest - 3] + "...") or "''"
+
+
+def how_many(counts: Mapping[str, int]) -> str:
+    """Counts in words, by their names in the plural: `1 tag, 152 grants`."""
+    return ", ".join(counted(number, names) for names, number in counts.items())
+
+
+def counted(number: int, names: str) -> str:
+    """A number of things, whose names are given in the plural: `1 entity`, `2 entities`."""
+    return f"{number:,} {one_of(names) if number == 1 else names}"
+
+
+def one_of(names: str) -> str:
+    """The singular of a name in the plural, e.g. the name of a table; other words are unchanged."""
+    if names.endswith("ies"):
+        return f"{names[:-3]}y"
+    if names.endswith(("sses", "xes", "ches")):
+        return names[:-2]
+    return names[:-1] if names.endswith("s") and not names.endswith("ss") else names
 
 
 def as_html(value: Any) -> str:

@@ -17,6 +17,7 @@ from grantpath.engine.cli.bulk.spark_commands import check_in_batches, expect_sm
 from grantpath.engine.cli.context import CommandContext, command
 from grantpath.engine.cli.output import counting, emit, page, show_table, styled
 from grantpath.graph.errors import GrantpathError, InvalidInput
+from grantpath.graph.messages import how_many
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -73,7 +74,7 @@ def demo(
         found = _spark(authorizer, login, console, target)
     _next(login, console, target)
     console.print()
-    console.print(styled(f"{time.monotonic() - started:.0f} s", "dim"))
+    console.print(styled(f"The demo took {time.monotonic() - started:.0f} s.", "dim"))
     if session.json:
         emit({"roots": [parts.ROOT, demo_data.ROOT], "snapshot": str(target), **found})
 
@@ -140,8 +141,7 @@ def _estate(authorizer: "CommandAuthorizer", console: "Console") -> None:
     with tempfile.TemporaryDirectory(prefix="grantpath-") as folder, counting() as count:
         demo_data.write_estate(Path(folder))
         report = load(authorizer, Path(folder), count)
-    counted = ", ".join(f"{rows:,} {name}" for name, rows in report.rows.items())
-    console.print(styled(f"  {counted}"))
+    console.print(styled(f"  {how_many(report.rows)}"))
     console.print()
 
 

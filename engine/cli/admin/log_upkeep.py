@@ -10,6 +10,7 @@ import typer
 from grantpath.engine.cli.context import CommandContext
 from grantpath.engine.cli.output import counting, emit, lines, out, styled, warn
 from grantpath.graph.errors import InvalidInput
+from grantpath.graph.messages import counted
 
 if TYPE_CHECKING:
     from grantpath.engine.change.log_verify import LogCheck
@@ -38,7 +39,7 @@ def _counted(found: "LogCheck") -> str:
     span = f", revisions {found.begins} to {found.revision}" if found.entries else ""
     older = f"; {found.unchained:,} older ones have no hash and are not proven" if found.unchained else ""
     proven = f"; the head proves those up to revision {found.proven}" if found.proven is not None else ""
-    return f"{found.entries:,} {'entry' if found.entries == 1 else 'entries'}{span}{older}{proven}; head {found.head}"
+    return f"{counted(found.entries, 'entries')}{span}{older}{proven}; head {found.head}"
 
 
 def prune_log(session: CommandContext, before: str, by: str | None, yes: bool) -> None:

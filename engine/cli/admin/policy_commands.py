@@ -11,6 +11,7 @@ from grantpath.engine.cli.change.change_commands import ShowEffects
 from grantpath.engine.cli.change.effects_view import show_effects
 from grantpath.engine.cli.context import CommandContext, Commands, Operator, command
 from grantpath.engine.cli.output import counting, emit, err, out, show_lists, styled
+from grantpath.graph.messages import how_many
 
 if TYPE_CHECKING:  # its modules take long to import
     from grantpath.engine.transfer.policy_upgrade import Upgrade
@@ -91,8 +92,8 @@ def validate(session: CommandContext, file: File) -> None:
     if session.json:
         emit({"valid": True, "policy": policy.name, **counts, "warnings": warnings})
         return
-    counted = ", ".join(f"{count} {what}" for what, count in counts.items())
-    out().print(styled("ok", "bold green"), styled(f" {file}: the policy {policy.name} with {counted}"), sep="")
+    words = f" {file}: the policy {policy.name} with {how_many(counts)}"
+    out().print(styled("ok", "bold green"), styled(words), sep="")
     for line in warnings:
         err().print(styled("warning: ", "bold yellow"), styled(line), sep="")
 

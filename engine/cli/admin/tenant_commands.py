@@ -23,7 +23,7 @@ from grantpath.engine.cli.context import (
 from grantpath.engine.cli.output import WIDE, counting, emit, out, reporting, styled
 from grantpath.engine.transfer.table_formats import Format
 from grantpath.graph.errors import InvalidInput
-from grantpath.graph.messages import printable
+from grantpath.graph.messages import how_many, printable
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -158,7 +158,7 @@ def _shown(root: "tenants.Root") -> str:
 
 
 def _holds(root: "tenants.Root") -> str:
-    return ", ".join(f"{root.sizes[name]:,} {name}" for name in SIZES)
+    return how_many({name: root.sizes[name] for name in SIZES})
 
 
 def drop(session: CommandContext, name: Name, yes: Yes = False, by: Operator = None) -> None:
@@ -206,5 +206,5 @@ def dump(session: CommandContext, directory: Directory, format_: As = "csv") -> 
     if session.json:
         emit({"rows": done.rows, "entries": done.entries, "revision": done.revision})
         return
-    counted = ", ".join(f"{count:,} {table}" for table, count in (done.rows | done.entries).items())
-    out().print(styled("dumped", "bold green"), styled(f" {counted}; revision {done.revision}"), sep="")
+    words = f" {how_many(done.rows | done.entries)}; revision {done.revision}"
+    out().print(styled("dumped", "bold green"), styled(words), sep="")

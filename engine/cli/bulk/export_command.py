@@ -8,6 +8,7 @@ import typer
 from grantpath.engine.cli.bulk.spark_commands import PANEL, Out, Snapshot
 from grantpath.engine.cli.context import CommandContext, command
 from grantpath.engine.cli.output import emit, out, reporting, styled
+from grantpath.graph.messages import how_many
 
 
 class FormatOption(StrEnum):
@@ -45,5 +46,5 @@ def export(session: CommandContext, snapshot: Snapshot, target: Out, table_forma
         return
     text = f" {made.root} at revision {made.revision} to {made.folder}"
     out().print(styled("exported", "bold green"), styled(text), sep="")
-    counts = ", ".join(f"{each.rows:,} {each.name}" for each in made.tables)
+    counts = how_many({each.name: each.rows for each in made.tables})
     out().print(styled(f"  {made.format}: {counts}", "dim"))

@@ -12,6 +12,7 @@ from grantpath.engine.cli.change.effects_view import show_effects
 from grantpath.engine.cli.context import CommandContext, Create, Operator, command, split_names
 from grantpath.engine.cli.output import counting, emit, note, out, signed, styled, warn
 from grantpath.graph.errors import InvalidInput
+from grantpath.graph.messages import how_many
 
 if TYPE_CHECKING:  # the modules of a load take long to import
     from grantpath.engine.cli.command_authorizer import CommandAuthorizer
@@ -163,11 +164,11 @@ def _as_json(report: "LoadReport") -> dict[str, Any]:
 
 
 def _show(report: "LoadReport", replace: bool) -> None:
-    text = ", ".join(f"{count:,} {table}" for table, count in report.rows.items()) + ";"
+    text = how_many(report.rows) + ";"
     if report.changed:
         text += f" {report.added:,} added,{f' {report.removed:,} removed,' if replace else ''}"
     if report.duplicates:
-        text += f" {', '.join(f'{count:,} duplicate {table}' for table, count in report.duplicates.items())},"
+        text += f" {how_many({f'duplicate {table}': count for table, count in report.duplicates.items()})},"
     if report.restored:
         text += " with history, refused attempts and request ids,"
     if report.plan:

@@ -10,6 +10,7 @@ import typer
 from grantpath.engine.cli.bulk.spark_commands import PANEL, Out, Snapshot, working
 from grantpath.engine.cli.context import CommandContext, command
 from grantpath.engine.cli.output import emit, out, styled
+from grantpath.graph.messages import how_many
 
 if TYPE_CHECKING:
     from grantpath.engine.cli.command_authorizer import CommandAuthorizer
@@ -94,5 +95,4 @@ def _opened(session: CommandContext, target: str) -> "AbstractContextManager[Com
 
 
 def _show_counts(counts: Mapping[str, int]) -> None:
-    listed = ", ".join(f"{count:,} {what}" for what, count in counts.items())
-    out().print(styled(f"  {listed}", "dim"))
+    out().print(styled(f"  {how_many(counts)}", "dim"))

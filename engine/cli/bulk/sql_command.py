@@ -8,6 +8,7 @@ from grantpath.engine.cli.bulk.spark_commands import PANEL, Snapshot
 from grantpath.engine.cli.context import CommandContext, command
 from grantpath.engine.cli.list_formats import Format, as_table, records, show_rows, wanted
 from grantpath.engine.cli.output import emit, note
+from grantpath.graph.messages import counted
 
 Statement = Annotated[str, typer.Argument(metavar="SQL", help="a SELECT, or COPY (SELECT ...) TO 'file', in quotes")]
 
@@ -36,4 +37,4 @@ def sql(session: CommandContext, snapshot: Snapshot, statement: Statement, forma
         own=lambda: as_table(found.columns, found.rows),
         as_json=lambda: emit({"answer": [*records(found.columns, found.rows)], **head}),
     ):
-        note(f"{len(found.rows):,} {'row' if len(found.rows) == 1 else 'rows'} at revision {found.revision}")
+        note(f"{counted(len(found.rows), 'rows')} at revision {found.revision}")

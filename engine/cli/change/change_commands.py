@@ -14,7 +14,7 @@ from grantpath.engine.cli.change.effects_view import show_effects
 from grantpath.engine.cli.context import As, CommandContext, Create, command
 from grantpath.engine.cli.output import emit, out, show_lists, styled
 from grantpath.graph.errors import GrantpathError, Invalid, InvalidInput, Refused
-from grantpath.graph.messages import printable, read_printed
+from grantpath.graph.messages import how_many, printable, read_printed
 
 if TYPE_CHECKING:
     from grantpath.engine.answers.access_effects import Effects
@@ -164,9 +164,7 @@ def consent_to_drop(
             confirm_opening(denies, planned.effects)
     if authorizer.root in drops.values():
         row = sizes(authorizer.store, authorizer.tenant)
-        holds = ", ".join(
-            f"{row[name]:,} {name}" for name in ("subjects", "objects", "members", "owners", "tags", "grants")
-        )
+        holds = how_many({name: row[name] for name in ("subjects", "objects", "members", "owners", "tags", "grants")})
         confirm_drop(authorizer.root.text, holds)
 
 

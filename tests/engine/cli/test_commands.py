@@ -186,7 +186,7 @@ def test_load_reports_what_it_read(run: Run, store: Store, tmp_path: Path) -> No
     again = run(*words, "--json").json
     assert again == {**first.json, "changed": False, "added": 0, "hash": None}
     assert (first.json["added"], first.json["removed"]) == (3, 0)
-    assert run(*words).out.startswith("nothing new 2 subjects, 1 objects, ")
+    assert run(*words).out.startswith("nothing new 2 subjects, 1 object, ")
     (tmp_path / "objects.csv").write_text("ref\ntabel:hr\n")
     bad = run(*words)
     assert (bad.code, f"{tmp_path / 'objects.csv'}:2: " in bad.err) == (2, True)

@@ -140,7 +140,7 @@ def test_command_loads_some_tables(run: Run, store: Store, tmp_path: Path) -> No
             assert (refused.code, says in refused.err) == (2, True), refused.err
         assert name not in registry.names(store)
         ran = run(*words, "--policy", "gravitino", "--create", "--only", "subjects, members")
-        assert ran.out == "loaded 1 subjects, 1 members; 2 added, revision 1\n", ran.err
+        assert ran.out == "loaded 1 subject, 1 member; 2 added, revision 1\n", ran.err
         run("change", "owner user:ann of " + name, "--root", name)
         write(tmp_path / "people", {"subjects": [["user:bob"]]})
         (tmp_path / "people" / "members.csv").write_text("member,of\n")
