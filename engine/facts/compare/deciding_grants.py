@@ -13,8 +13,10 @@ from grantpath.engine.facts.compare.equal_rows import kinds_of
 from grantpath.engine.facts.compare.region import Region
 from grantpath.engine.facts.kernel.fact_table import FactTable
 from grantpath.engine.facts.kernel.intervals import ActingPrincipals, Bools, Ints
+from grantpath.engine.facts.set.fact_version import TAGGED, members
 from grantpath.engine.policy.clauses import Clauses
-from grantpath.engine.policy.facts import Fact, FactKind, place_length, place_type
+from grantpath.engine.policy.facts import Fact, FactKind, of_tag, place_length, place_type
+from grantpath.graph.language.reference import type_of
 
 WITHOUT_PRINCIPAL = (FactKind.HOLDS, FactKind.EVERY_BELOW)
 WITHOUT_GRANT = (FactKind.EXISTS, FactKind.BUILTIN, FactKind.IS, FactKind.ALL)
@@ -156,7 +158,18 @@ class DecidingGrants:
                 rows = [row] if of_yes else np.flatnonzero(answer.rows.of == difference.yes.rows.of[row]).tolist()
                 principals = {each for at in rows for each in _principals(answer, at)}
                 by, on = self._tables[side].find(fact, place, principals, self._tables[1 - side])
-                yield _statement(fact, refs[by], refs[on])
+                yield _statement(fact, refs[by], self._tag(fact, side, refs[by], refs[on]) or refs[on])
+
+    def _tag(self, fact: Fact, side: int, by: str, on: str) -> str | None:
+        """The tag of a place by which a principal has the fact there; None for other facts."""
+        type_ = of_tag(fact.privileges[0])[1] if fact.privileges else ""
+        if not type_:
+            return None
+        version = self._region.version(side)
+        refs, label = version.numbers.refs, f"{fact.kind.value} {fact.granted}"
+        tags = (refs[each] for each in members(version.granted_on(on).get(TAGGED)))
+        granted = (tag for tag in tags if by in (refs[each] for each in members(version.granted_on(tag).get(label))))
+        return min((tag for tag in granted if type_of(tag) == type_), default=None)
 
 
 def decisive(clauses: Clauses, yes: AbstractSet[Fact], no: AbstractSet[Fact]) -> Decided:
@@ -187,7 +200,7 @@ def _statement(fact: Fact, by: str, on: str) -> str:
     if fact.kind is FactKind.OWNS:
         return f"owner {by} of {on}"
     word = "deny" if fact.kind is FactKind.DENY else "allow"
-    return f"{word} {fact.granted} on {fact.of_tag}{on} to {by}"
+    return f"{word} {fact.granted} on {on} to {by}"
 
 
 def _principals(answer: SideAnswer, row: int) -> list[int]:

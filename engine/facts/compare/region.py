@@ -69,6 +69,10 @@ class Region:
         self.shown = self._shown(sides[0]), self._shown(sides[1])
         self._by_type(tree, apart, rests)
 
+    def version(self, side: int) -> FactVersion:
+        """The facts of a side."""
+        return self._sides[side].version
+
     def _same_facts(self) -> bool:
         """Whether nothing except memberships can differ, because the two versions share everything else."""
         before, after = (side.version for side in self._sides)

@@ -95,8 +95,8 @@ def test_a_plan_says_whom_a_tag_opens_and_closes(auth: Authorizer) -> None:
     found = {(each.effect, user) for each in plan.effects.effects for share in each.shares for user in share.users}
     assert found == {("lose", "user:bob"), ("gain", "user:lee")}
     assert {by for each in plan.effects.effects for by in each.by if "SELECT" in by} == {
-        f"allow SELECT_TABLE on a tag of {TABLE} to user:lee",
-        f"deny SELECT_TABLE on a tag of {TABLE} to group:staff",
+        "allow SELECT_TABLE on tag:pii to user:lee",
+        "deny SELECT_TABLE on tag:pii to group:staff",
     }
 
 
