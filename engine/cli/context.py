@@ -59,7 +59,7 @@ Profile = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="a profile of the configuration file; default: GRANTPATH_PROFILE, then [default]",
+        help="a profile of the configuration file; default: GRANTPATH_PROFILE, then its table named default",
         rich_help_panel=PANEL,
     ),
 ]

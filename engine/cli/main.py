@@ -63,6 +63,7 @@ Without --uri and NEO4J_URI the embedded server is used, and started if necessar
 Exit codes: 0 done or allowed, 1 refused or not allowed, 2 an error.
 """
 INTERRUPTED, BROKEN_PIPE = 130, 141  # the exit codes of shells for SIGINT and SIGPIPE
+REFERRING = ("REF", "SUBJECT")  # how the help calls the value of an option that is a reference
 EXTRA = re.compile(r"Got unexpected extra argument\(s\) \((.*)\)", re.DOTALL)
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
@@ -243,6 +244,7 @@ def _fail(error: GrantpathError, as_json: bool, code: int) -> int:
 def _usage(error: Any) -> str:
     path = error.ctx.command_path if error.ctx else "grantpath"
     message = " ".join(error.format_message().split()).rstrip(".")  # some versions of click write choices in lines
+    message = message.replace(": Value error, ", ": ")  # pydantic's words before the reason
     if extra := EXTRA.fullmatch(message):
         message = _unquoted(error.ctx, extra[1])
     return f"{message}{'' if message.endswith('?') else '.'} See `{path} --help`."
@@ -252,7 +254,8 @@ def _unquoted(context: Any, extra: str) -> str:
     """The message for extra arguments: usually a statement or a name with spaces was not quoted."""
     taken = [context.params.get(param.name) for param in context.command.params if not param.opts[0].startswith("-")]
     if not taken or not isinstance(taken[-1], str):
-        return f"unexpected: {extra}; remove it"
+        named = [f"{each.opts[0]} {each.metavar}" for each in context.command.params if each.metavar in REFERRING]
+        return f"unexpected: {extra}; remove it" + f", or give it by {' or '.join(named)}" * bool(named)
     return f"quote a statement, or a name with spaces, e.g. {shlex.quote(f'{taken[-1]} {extra}')}; or remove {extra}"
 
 

@@ -31,6 +31,8 @@ def answer(tenant: OpenTenant, name: str, given: Mapping[str, object], limit: in
     asked = need_question(name)
     if limit is not None:
         need_page_limit(limit, MOST, "omit it for all rows")
+    if absent := [each for key, each in asked.parameters.items() if key != LIMIT and key not in given]:
+        raise _missing(asked, absent)
     parameters = {key: _value(tenant, asked, each, given) for key, each in asked.parameters.items() if key != LIMIT}
     need_known(asked, given)
     sent: dict[str, object] = dict(parameters)
@@ -83,10 +85,20 @@ def need_known(asked: CatalogueQuestion, given: Iterable[str]) -> None:
 def _value(tenant: OpenTenant, asked: CatalogueQuestion, wanted: Parameter, given: Mapping[str, object]) -> str:
     value = given.get(wanted.name)
     if not isinstance(value, str):
-        rule = "is missing" if wanted.name not in given else f"must be a string, not {short(repr(value))}"
-        note = f" ({wanted.note})" if wanted.note else ""
-        raise InvalidInput(f"{asked.name}: {wanted.name} {rule}; give it, e.g. {wanted.name}={wanted.example}{note}")
+        rule = f"must be a string, not {short(repr(value))}"
+        raise InvalidInput(f"{asked.name}: {wanted.name} {rule}; give it, e.g. {_example(wanted)}")
     return tenant.policy.reference(value, tenant.root).text if wanted.is_reference else value
+
+
+def _missing(asked: CatalogueQuestion, absent: list[Parameter]) -> InvalidInput:
+    """The error for all parameters that were not given, with an example of each."""
+    verb, them = ("is", "it") if len(absent) == 1 else ("are", "them")
+    named = ", ".join(each.name for each in absent)
+    return InvalidInput(f"{asked.name}: {named} {verb} missing; give {them}, e.g. {' '.join(map(_example, absent))}")
+
+
+def _example(wanted: Parameter) -> str:
+    return f"{wanted.name}={wanted.example}{f' ({wanted.note})' if wanted.note else ''}"
 
 
 def _cell(value: Any, kind: Kind) -> Cell:

@@ -24,9 +24,15 @@ __all__ = ["facts", "run"]
         (["check", "user:bob", "load_table", "staff"], "is not a reference"),
         (["check", "user:bob", "load_table"], "Missing argument 'REF'"),
         (["check", "user:bob", "load_table", STAFF, "--as", "role:analyst"], "no active roles"),
+        (["list", "user", "--format", "xml"], "Invalid value for '--format': 'xml' is not one of 'table', 'csv'"),
+        (["grants", "catalog:hr"], "unexpected: catalog:hr; remove it, or give it by --on REF or --to SUBJECT"),
+        (["question", "what_has_a_tag"], "tag, type are missing; give them, e.g. tag=tag:pii type=table"),
         (["chekc"], "No such command 'chekc'"),
         (["policy", "show", "gravitini"], "the policy 'gravitini' is unknown"),
-        (["ask", "nowhere", "who can load_table on table:a.b.c"], "nowhere is not a snapshot"),
+        (
+            ["ask", "nowhere", "who can load_table on table:a.b.c"],
+            "is not a snapshot of this version (there is no such folder)",
+        ),
     ],
 )
 def test_errors_are_one_line_on_standard_error(run: Run, facts: str, words: list[str], text: str) -> None:

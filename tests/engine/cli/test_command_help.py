@@ -1,14 +1,19 @@
 """Help teaches by example, and the main use case runs from the shell."""
 
 import shlex
+from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
+from rich.text import Text
 
 from grantpath.engine.change import audit_log
 from grantpath.engine.cli.admin import log_command
 from grantpath.engine.cli.context import CommandContext
+from grantpath.engine.cli.main import app
 from grantpath.engine.tenants import registry
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.guard.store import Store
@@ -143,3 +148,21 @@ def test_demo_does_not_touch_a_folder_without_snapshot(run: Run, tmp_path: Path)
     ran = run("demo", "--out", str(tmp_path), "--yes")
     assert (ran.code, "is not the snapshot of a demo" in ran.err) == (2, True)
     assert (tmp_path / "mine.txt").read_text() == "mine"
+
+
+def test_help_loses_no_brackets() -> None:
+    """The help of an option is markup of rich, which omits an unknown tag such as [default]."""
+    told = [
+        param.help
+        for command in _every(typer.main.get_command(app))
+        for param in command.params
+        if hasattr(param, "help")
+    ]
+    assert len(told) > 100
+    assert [each for each in told if each and Text.from_markup(each).plain != each] == []
+
+
+def _every(command: Any) -> Iterator[Any]:
+    yield command
+    for each in getattr(command, "commands", {}).values():
+        yield from _every(each)
