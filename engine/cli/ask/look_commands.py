@@ -19,7 +19,7 @@ from grantpath.engine.cli.context import (
     second_objects,
 )
 from grantpath.engine.cli.list_formats import Format, ListFormat, note_page, show_as, wanted
-from grantpath.engine.cli.output import emit_model, note, page, shell_word, show_lines, show_table, styled
+from grantpath.engine.cli.output import emit_model, lines, note, page, shell_word, show_lines, show_table, styled
 from grantpath.graph.messages import printable
 
 if TYPE_CHECKING:
@@ -210,7 +210,14 @@ def can(
     rows = [
         (each.name, words[each.allowed] if each.allowed is not None else _needs(each.needs)) for each in found.answer
     ]
-    if show_as(form, found, lambda: show_table(("name", "allowed"), rows)):
+
+    def show() -> None:
+        if rows and all(each.allowed is False for each in found.answer):  # a column of `no` says nothing
+            lines(page(), "no", [", ".join(name for name, _ in rows)])
+        else:
+            show_table(("name", "allowed"), rows)
+
+    if show_as(form, found, show):
         note(f"{len(found.allowed):,} of {len(rows):,} allowed at revision {found.revision}")
 
 

@@ -7,6 +7,7 @@ import typer
 
 from grantpath.cypher.catalogue import CatalogueQuestion, catalogue
 from grantpath.engine.cli.context import CommandContext, command
+from grantpath.engine.cli.fitted_cells import broken
 from grantpath.engine.cli.list_formats import Format, ListFormat, show_as, wanted
 from grantpath.engine.cli.output import emit, note, out, show_table, styled, to_second
 from grantpath.graph.errors import InvalidInput
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from grantpath.engine.inspection.models import CatalogueAnswer
 
 PANEL = "Look"
+NARROW = 20  # columns; text is not broken to fit in fewer
 Name = Annotated[str | None, typer.Argument(metavar="NAME", help="a question of the catalogue; omit it to list them")]
 Values = Annotated[
     list[str] | None, typer.Argument(metavar="PARAMETER=VALUE", help="its parameters, e.g. subject=user:bob")
@@ -68,11 +70,15 @@ def _list_questions(session: CommandContext) -> None:
     if session.json:
         emit({"answer": [_described(each) for each in every], "complete": True})
         return
-    width = max(len(each.name) for each in every)
+    width, console = max(len(each.name) for each in every), out()
     for group, questions in groupby(every, key=lambda each: each.group):
-        out().print(styled(group, "bold"))
+        console.print(styled(group, "bold"))
         for each in questions:
-            out().print(styled(f"  {each.name:<{width}}"), styled(f"  {each.text}", "dim"), sep="")
+            head = styled(f"  {each.name:<{width}}  ")
+            room = console.width - head.cell_len
+            text = broken(styled(each.text, "dim"), room) if room > NARROW else styled(each.text, "dim")
+            for at, line in enumerate(text.split()):
+                console.print(head if at == 0 else " " * head.cell_len, line, sep="")
     note("ask one with `grantpath question NAME PARAMETER=VALUE`; without its parameters, it says what it needs")
 
 

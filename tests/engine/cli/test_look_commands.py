@@ -67,6 +67,15 @@ def test_operation_with_a_second_object_names_the_option(run: Run, company: str)
     assert re.search(r"^associate_object_tags +yes$", given.out, re.MULTILINE)
 
 
+def test_subject_that_is_allowed_nothing_gets_one_list_of_names(run: Run, company: str) -> None:
+    run("change", "add tag:open", "--root", company)
+    run("change", "add user:nobody", "--root", company)
+    ran = run("can", "user:nobody", "tag:open", "--root", company)
+    assert re.match(r"  no +APPLY_TAG, alter_tag, ", ran.out) and ran.out.count("no ") == 1
+    listed = run("can", "user:nobody", "tag:open", "--root", company, "--format", "table").out
+    assert re.search(r"^alter_tag +false$", listed, re.MULTILINE)
+
+
 def test_wrong_filters_are_errors(run: Run, company: str) -> None:
     for words in (
         ["list", "tabel"],

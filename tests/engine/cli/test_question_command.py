@@ -1,7 +1,14 @@
 """The command `question` lists the catalogue, and answers one question of it."""
 
+import contextlib
+import io
+import re
+
+import pytest
+
 from grantpath.cypher.catalogue import GROUPS, catalogue
 from grantpath.engine import CatalogueAnswer
+from grantpath.engine.cli.main import main
 
 from ...support.command_line import ODD, Run, facts, run
 
@@ -15,6 +22,18 @@ def test_list_has_the_groups_with_their_questions_in_words(run: Run) -> None:
     assert [(name, text.strip()) for name, _, text in listed] == [
         (each.name, each.text) for each in catalogue().values()
     ]
+
+
+def test_on_a_terminal_the_list_is_broken_between_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("TTY_COMPATIBLE", "1"), ("FORCE_COLOR", "1"), ("NO_COLOR", "1"), ("COLUMNS", "70")):
+        monkeypatch.setenv(name, value)
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        assert main(["question"]) == 0
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", printed.getvalue())
+    assert max(map(len, plain.splitlines())) <= 70
+    texts = " ".join(plain.split())
+    assert all(word in texts for each in catalogue().values() for word in each.text.split())
 
 
 def test_json_of_the_list_has_the_parameters(run: Run) -> None:
