@@ -1,6 +1,6 @@
 # make demo: the main job, end to end. make test: the tests. Needs nothing but Python 3.11 or newer.
 
-# Spark 3.5 needs Python below 3.13; with a newer Python, Spark 4.0 is installed.
+# Spark 3.5, with which all tests run, needs Python below 3.13; with a newer Python, a newer Spark is installed.
 PYTHON ?= $(shell for python in python3.12 python3.11 python3 python3.13 python3.14; do \
 	$$python -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
 INSTALLED := .venv/.installed

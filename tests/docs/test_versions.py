@@ -127,3 +127,20 @@ def test_spark_and_graphframes_are_those_of_the_product() -> None:
     assert lines <= {*of("Spark")}
     jar = re.search(r"graphframes-([\d.]+)-", graphframes_wheel.INSIDE)
     assert jar and f"a jar ({jar[1]})" in PAGE.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("python", "lines"), [("3.11", ["3.5", "4.0", "4.1", "4.3"]), ("3.13", ["4.1", "4.3"])])
+def test_extra_keeps_an_installed_line_of_spark(python: str, lines: list[str]) -> None:
+    """`[spark]` replaces no PySpark of a listed line, and `[spark35]` takes the line of the tests."""
+
+    def taken(extra: str) -> list[str]:
+        wanted = [Requirement(each) for each in PROJECT["optional-dependencies"][extra]]
+        ranges = [
+            each.specifier
+            for each in wanted
+            if each.name == "pyspark" and (each.marker is None or each.marker.evaluate({"python_version": python}))
+        ]
+        return [line for line in of("Spark") if ranges and all(f"{line}.9" in each for each in ranges)]
+
+    assert taken("spark") == lines
+    assert taken("spark35") == (["3.5"] if python == "3.11" else [])
