@@ -94,7 +94,8 @@ class SnapshotReader:
         except (OSError, ValueError) as error:
             if problem := unreachable(self.folder, error):
                 raise problem from None
-            nowhere = isinstance(self._given, Path) and not self._given.exists()
+            absent = isinstance(error, FileNotFoundError)  # of an impossible path, `exists` would raise
+            nowhere = absent and isinstance(self._given, Path) and not self._given.exists()
             reason = "there is no such folder" if nowhere else f"{type(error).__name__} in meta.json"
             raise InvalidInput(
                 f"{short(str(self.folder))} is not a snapshot of this version ({reason}); "
