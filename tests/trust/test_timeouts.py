@@ -56,9 +56,9 @@ def test_timeout_option_sets_the_timeout_of_the_store(
     given: list[float] = []
     init = Store.__init__
 
-    def noted(self: Store, connection: Connection, timeout: float = 0.0) -> None:
+    def noted(self: Store, connection: Connection, timeout: float = 0.0, **options: bool) -> None:
         given.append(timeout)
-        init(self, connection, timeout)
+        init(self, connection, timeout, **options)
 
     monkeypatch.setattr(Store, "__init__", noted)
     for words in (["roots", "--timeout", "33"], ["--timeout", "33", "roots"], ["roots", "list", "--timeout", "33"]):

@@ -7,7 +7,6 @@ import typer
 
 from grantpath.cypher.catalogue import CatalogueQuestion, catalogue
 from grantpath.engine.cli.context import CommandContext, command
-from grantpath.engine.cli.fitted_cells import broken
 from grantpath.engine.cli.list_formats import Format, ListFormat, show_as, wanted
 from grantpath.engine.cli.output import emit, note, out, show_table, styled, to_second
 from grantpath.graph.errors import InvalidInput
@@ -66,6 +65,8 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def _list_questions(session: CommandContext) -> None:
+    from grantpath.engine.cli.fitted_cells import broken  # it needs rich, which is slow to load
+
     every = list(catalogue().values())
     if session.json:
         emit({"answer": [_described(each) for each in every], "complete": True})

@@ -156,7 +156,7 @@ def test_command_lists_removals_asks_and_removes(
     words = ["--root", name]
     try:
         assert run("load", str(given), *words, "--policy", "gravitino", "--create").out.endswith(
-            "; 8 added, 1 duplicate subjects, revision 1\n"
+            "; 8 added, 1 duplicate subject, revision 1\n"
         )
         few = str(folder_of(tmp_path / "few", [["user:u00"], ["user:new"]]))
         planned = run("load", few, "--replace", "--dry-run", *words)
