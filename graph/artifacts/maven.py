@@ -9,6 +9,7 @@ import time
 import urllib.error
 import urllib.request
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path
@@ -48,12 +49,17 @@ def _mirror(settings: Path) -> Repository | None:
         tree = ElementTree.parse(settings)
     except ElementTree.ParseError as error:
         raise ServerError(f"{settings} is not XML ({error}); correct it or set GRANTPATH_MAVEN") from error
-    for element in tree.iter():
-        element.tag = element.tag.rpartition("}")[2]
+    drop_namespaces(tree.iter())
     for mirror in tree.iterfind("mirrors/mirror"):
         if _mirrors_central(mirror.findtext("mirrorOf", "")) and (url := _text(mirror, "url")):
             return _with_login(url, _server_login(tree, _text(mirror, "id")))
     return None
+
+
+def drop_namespaces(elements: Iterable[ElementTree.Element]) -> None:
+    """Removes the namespace from the names of elements: Maven's files have one, none, or that of another version."""
+    for element in elements:
+        element.tag = element.tag.rpartition("}")[2]
 
 
 def _mirrors_central(mirror_of: str) -> bool:

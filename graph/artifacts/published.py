@@ -9,7 +9,7 @@ import re
 import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass
 
-from grantpath.graph.artifacts.maven import NotFetched, Repository, read
+from grantpath.graph.artifacts.maven import NotFetched, Repository, drop_namespaces, read
 from grantpath.graph.errors import ServerError
 
 CHECKSUMS = {"sha256": 64, "sha1": 40}  # in this order: Maven Central has a SHA-1 of each file, a SHA-256 only of some
@@ -89,8 +89,7 @@ def _needed(pom: bytes, of: Coordinate) -> list[Coordinate]:
         tree = ElementTree.fromstring(pom)
     except ElementTree.ParseError as error:
         raise NotFetched(f"the pom of {of} is not XML ({error})") from error
-    for element in tree.iter():
-        element.tag = element.tag.rpartition("}")[2]
+    drop_namespaces(tree.iter())
     needed = []
     for each in tree.iterfind("dependencies/dependency"):
         group, artifact, version, scope = (
