@@ -4,7 +4,8 @@ The rule is `changes.add` of the root's type. It is asked in the roots that exis
 lists of service admins, and a Gravitino server has one list for all metalakes.
 """
 
-from collections.abc import Mapping
+import time
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -14,9 +15,9 @@ from grantpath.engine.change.service import ChangeService
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.policy.statement_rules import ResolvedStatement
 from grantpath.engine.tenants import registry
-from grantpath.engine.tenants.open_tenant import OpenTenant
+from grantpath.engine.tenants.open_tenant import PAUSE, OpenTenant
 from grantpath.engine.tenants.stored_policy import kept_policy
-from grantpath.graph.errors import GrantpathError, Refused
+from grantpath.graph.errors import GrantpathError, Inconsistent, Refused
 from grantpath.graph.guard.store import Store
 from grantpath.graph.language.reference import Reference
 
@@ -28,7 +29,7 @@ def create_by(store: Store, tenant: str, policy: Policy, root: Reference, by: st
     """
     actor = Actor(policy.reference(policy.operator(by, root), root), None)
     known = [other for other, dropped in registry.names(store).items() if not dropped]
-    if not any(_may_create(store, other, actor, root.type) for other in known):
+    if not _is_allowed(store, known, actor, root.type):
         raise Refused(
             f"'add {root}' by {actor.ref} is refused: no root of this database allows {actor.ref} to create another "
             "one; create it without an actor (omit `by`), and set its owner by a fact"
@@ -41,6 +42,31 @@ def create_by(store: Store, tenant: str, policy: Policy, root: Reference, by: st
         with suppress(GrantpathError):  # the original error is more informative
             registry.take_back(store, tenant)
         raise
+
+
+def _is_allowed(store: Store, roots: Iterable[str], actor: Actor, type_: str) -> bool:
+    """Whether one of the roots lets the actor create another root of a type.
+
+    Roots that are being written or given another policy are asked again, after all others. Raises Inconsistent if one
+    of them does not answer in time, and no other one lets the actor.
+    """
+    deadline = time.monotonic() + store.timeout
+    while True:
+        unanswered: dict[str, Inconsistent] = {}
+        for root in roots:
+            if unanswered and time.monotonic() > deadline:
+                break
+            try:
+                if _may_create(store, root, actor, type_):
+                    return True
+            except Inconsistent as error:
+                unanswered[root] = error
+        if not unanswered:
+            return False
+        if time.monotonic() > deadline:
+            raise next(iter(unanswered.values()))
+        roots = [*unanswered]
+        time.sleep(PAUSE)
 
 
 def _may_create(store: Store, tenant: str, actor: Actor, type_: str) -> bool:
