@@ -195,7 +195,6 @@ def test_roots_that_are_being_upgraded_are_asked_last(
     assert min(asked.values()) >= 3  # a root of another test may be written meanwhile, and is asked more often
     asked.clear()
     Authorizer.open(name, "gravitino", store.uri, create=True, by=admin).close()
-    asked.clear()
 
     def never(_: Store, root: str, *__: object) -> bool:
         raise other_policy(root)
