@@ -20,6 +20,7 @@ if __name__ != "grantpath.cypher":
 Result = TypeVar("Result")
 _HEADER = re.compile(r"// \$(\w+)\s+[A-Z]")
 _USED = re.compile(r"\$(\w+)")
+now: int | None = None  # the seconds since 1970 that stand for the server's clock, where ends are compared with it
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,10 @@ class Query:
         return "\n".join([first, *(line for line in lines if not _is_comment(line))])
 
     def run(self, send: Callable[[str, dict[str, Any]], Result], /, **parameters: Any) -> Result:
-        """Calls `send` with `sent` and the parameters. Raises TypeError, like `check`, before anything is sent."""
+        """Calls `send` with `sent` and the parameters. Raises TypeError, like `check`, before anything is sent.
+        `now` need not be given."""
+        if "now" in self.parameters:
+            parameters.setdefault("now", now)
         self.check(parameters)
         return send(self.sent, parameters)
 

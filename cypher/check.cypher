@@ -1,10 +1,11 @@
 // check.cypher: is each subject allowed to do what it asks for? A batch of checks on one state of the graph.
 // Returns one row: answers LIST OF MAP (index; known: those of `needed` that exist; acting, with one entry for all
 // principals together, or one for each role: role, allowed, found: fact, by: the principals that have it; if they are
-// those of this fact of another check, as_in, the index of that check, in place of by), revision, begun, revision_after,
-// begun_after, policy STRING (the digest of the tenant's policy), made STRING (the creation id; it differs if the tenant
-// was recreated)
+// those of this fact of another check, as_in, the index of that check, in place of by), revision, begun,
+// revision_after, begun_after, due BOOLEAN (a fact has ended and must be removed first), policy STRING (the digest of
+// the tenant's policy), made STRING (the creation id; it differs if the tenant was recreated)
 // $root        STRING       'metalake:ml'
+// $now         INTEGER      null for the server's clock, or the seconds since 1970
 // $checks      LIST OF MAP  index (in this list), subject, needed (references that must exist), places (the object, its
 //                           ancestors, second objects: name, ref, the privileges and properties that matter there),
 //                           condition (its index in $conditions), one_role (must a single role suffice?),
@@ -13,7 +14,7 @@
 // $conditions  LIST         a condition is a list of clauses, a clause a list of terms, a term a list of atoms. One clause
 //                           of a condition must hold: all its terms, each by one of its atoms
 // In Neo4j Browser run this first, without the slashes, then the whole file (`grantpath params` prints your own):
-// :params {root: 'metalake:ml',
+// :params {root: 'metalake:ml', now: null,
 //   checks: [{index: 0, subject: 'user:bob', needed: ['table:hr.public.staff'], places: [
 //       {name: 'table', ref: 'table:hr.public.staff', privileges: ['SELECT_TABLE'], properties: []},
 //       {name: 'metalake', ref: 'metalake:ml', privileges: ['SELECT_TABLE'], properties: []}],
@@ -115,4 +116,5 @@ CALL () {
 }
 MATCH (after:Revision {root: $root})
 RETURN answers, revision, begun, after.revision AS revision_after, after.begun AS begun_after,
+  coalesce(after.ends <= coalesce($now, datetime.realtime().epochSeconds), false) AS due,
   after.digest AS policy, after.made AS made

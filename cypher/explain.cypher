@@ -1,17 +1,19 @@
 // explain.cypher: which grants, ownerships and memberships decide a check? Each comes with the path from the subject
 // to it and from the object to it; at most 50 principals for each fact.
 // $root     STRING          'metalake:ml'
+// $now      INTEGER         null for the server's clock, or the seconds since 1970
 // $subject  STRING          'user:bob'
 // $role     STRING          null, or the acting role if roles act one at a time
 // $places   LIST OF MAP     the object, its ancestors, second objects and theirs: at, ref, of (the object or second
 //                           object to whose path it belongs)
 // $facts    LIST OF STRING  the facts that are asked for
 // $below    LIST OF MAP     those of $facts that are about descendants: at, ref, types, privileges
-// Returns one row: paths LIST OF MAP (fact, by, members, links, edge, place, up, down, path), revision, begun,
-// revision_after, begun_after, policy STRING (the digest of the tenant's policy), made STRING (the creation id; it
+// Returns one row: paths LIST OF MAP (fact, by, members, links, ends (of links: null if one does not end), edge, until
+// (its end or null), place, up, down, path), revision, begun, revision_after, begun_after, due BOOLEAN (a fact has
+// ended and must be removed first), policy STRING (the digest of the tenant's policy), made STRING (the creation id; it
 // differs if the tenant was recreated)
 // In Neo4j Browser run this first, without the slashes, then the whole file (`grantpath params` prints your own):
-// :params {root: 'metalake:ml', subject: 'user:bob', role: null, places: [{at: 'table', ref: 'table:hr.public.staff', of: 'table:hr.public.staff'}, {at: 'metalake', ref: 'metalake:ml', of: 'table:hr.public.staff'}], facts: ['ALLOW SELECT_TABLE table', 'ALLOW SELECT_TABLE metalake', 'DENY SELECT_TABLE table', 'DENY SELECT_TABLE metalake'], below: []}
+// :params {root: 'metalake:ml', now: null, subject: 'user:bob', role: null, places: [{at: 'table', ref: 'table:hr.public.staff', of: 'table:hr.public.staff'}, {at: 'metalake', ref: 'metalake:ml', of: 'table:hr.public.staff'}], facts: ['ALLOW SELECT_TABLE table', 'ALLOW SELECT_TABLE metalake', 'DENY SELECT_TABLE table', 'DENY SELECT_TABLE metalake'], below: []}
 MATCH (before:Revision {root: $root})
 WITH before.revision AS revision, before.begun AS begun
 CALL () {
@@ -70,12 +72,13 @@ CALL () {
   MATCH held = SHORTEST 1 (actor)-[:MEMBER_OF|HAS_ROLE]->*(principal)
   WITH *, nodes(acting) + tail(nodes(held)) AS members, relationships(acting) + relationships(held) AS links
   RETURN collect({fact: fact, by: principal.ref, place: endNode(grant).ref,
-                  edge: type(grant) + coalesce(' ' + grant.privilege, ''),
-                  members: [node IN members | node.ref], links: [link IN links | type(link)],
+                  edge: type(grant) + coalesce(' ' + grant.privilege, ''), until: grant.until,
+                  members: [node IN members | node.ref], links: [link IN links | type(link)], ends: [link IN links | link.until],
                   up: CASE WHEN below THEN [node IN reverse(nodes(tree)) | node.ref] ELSE [] END,
                   down: CASE WHEN below OR tree IS NULL THEN [] ELSE [node IN nodes(tree) | node.ref] END,
                   path: [each IN [acting, held, granted, tree] WHERE each IS NOT NULL]}) AS paths
 }
 MATCH (after:Revision {root: $root})
 RETURN paths, revision, begun, after.revision AS revision_after, after.begun AS begun_after,
+  coalesce(after.ends <= coalesce($now, datetime.realtime().epochSeconds), false) AS due,
   after.digest AS policy, after.made AS made

@@ -1,5 +1,6 @@
 // remedy.cypher: which facts are needed to find the statements that would make a refused check allowed?
 // $root      STRING          'metalake:ml'
+// $now       INTEGER         null for the server's clock, or the seconds since 1970
 // $subject   STRING          'user:bob'
 // $types     LIST OF STRING  the types that may hold grants
 // $names     LIST OF STRING  references, to find out which of them exist
@@ -8,14 +9,15 @@
 // $places    LIST OF MAP     the object, its ancestors, second objects: at, ref
 // $below     LIST OF MAP     facts about descendants: fact, ref, types, privileges
 // $together  BOOLEAN         true: all roles of the subject count together; false: a single role must suffice
-// Returns one row: held LIST OF STRING (the principals of $types that the subject belongs to, the direct ones
-// first), existing LIST OF
-// STRING (those of $names), cycles LIST OF MAP (member, container: those of $joining that would close a cycle), found LIST OF
-// MAP (fact, by LIST OF STRING: what is granted to $roles), reached LIST OF STRING ($roles with the roles above them), inside LIST OF MAP
-// (fact, refs: the descendants that lack it), denied LIST OF MAP (fact, by, tags: the tags on which it is denied to this principal), revision, begun, revision_after, begun_after, policy STRING (the digest of the
-// tenant's policy), made STRING (the creation id; it differs if the tenant was recreated)
+// Returns one row: held LIST OF STRING (the principals of $types that the subject belongs to, the direct ones first),
+// existing LIST OF STRING (those of $names), cycles LIST OF MAP (member, container: those of $joining that would close
+// a cycle), found LIST OF MAP (fact, by LIST OF STRING: what is granted to $roles), reached LIST OF STRING ($roles with
+// the roles above them), inside LIST OF MAP (fact, refs: the descendants that lack it), denied LIST OF MAP (fact, by,
+// tags: the tags on which it is denied to this principal), revision, begun, revision_after, begun_after, due BOOLEAN (a
+// fact has ended and must be removed first), policy STRING (the digest of the tenant's policy), made STRING (the
+// creation id; it differs if the tenant was recreated)
 // In Neo4j Browser run this line first, then the whole file:
-// :params {root: 'metalake:ml', subject: 'user:bob', types: ['role'], names: ['table:hr.public.staff', 'user:bob', 'role:for-bob'], joining: [{member: 'user:bob', container: 'role:analyst'}], roles: [], places: [{at: 'table', ref: 'table:hr.public.staff'}], below: [], together: true}
+// :params {root: 'metalake:ml', now: null, subject: 'user:bob', types: ['role'], names: ['table:hr.public.staff', 'user:bob', 'role:for-bob'], joining: [{member: 'user:bob', container: 'role:analyst'}], roles: [], places: [{at: 'table', ref: 'table:hr.public.staff'}], below: [], together: true}
 MATCH (before:Revision {root: $root})
 WITH before.revision AS revision, before.begun AS begun
 CALL () {
@@ -84,4 +86,5 @@ CALL (principals) {
 }
 MATCH (after:Revision {root: $root})
 RETURN held, existing, cycles, found, reached, inside, denied, revision, begun, after.revision AS revision_after,
-  after.begun AS begun_after, after.digest AS policy, after.made AS made
+  after.begun AS begun_after,
+  coalesce(after.ends <= coalesce($now, datetime.realtime().epochSeconds), false) AS due, after.digest AS policy, after.made AS made

@@ -1,9 +1,10 @@
 // which.cypher: on which objects of a type is a subject allowed to do something? Complete, in byte order.
 // If a clause asks what is granted below a place, use which_below.cypher: this query does not read such grants.
 // Returns one row: known LIST OF STRING (those of $needed that exist), answer LIST OF STRING, revision, begun,
-// revision_after, begun_after, policy STRING (the digest of the tenant's policy), made STRING (the creation id; it
-// differs if the tenant was recreated)
+// revision_after, begun_after, due BOOLEAN (a fact has ended and must be removed first), policy STRING (the digest of
+// the tenant's policy), made STRING (the creation id; it differs if the tenant was recreated)
 // $root      STRING          'metalake:ml'
+// $now       INTEGER         null for the server's clock, or the seconds since 1970
 // $needed    LIST OF STRING  [], what must exist: second objects, the active role
 // $subject   STRING          'user:bob'
 // $one_role  BOOLEAN         false: all that the subject belongs to is combined; true: a single role must suffice
@@ -20,7 +21,7 @@
 // $after     STRING          '', or the last reference of the previous page
 // $limit     INTEGER         10000
 // In Neo4j Browser run this first, without the slashes, then the whole file (`grantpath params` prints your own):
-// :params {root: 'metalake:ml', needed: [], subject: 'user:bob', one_role: false, as_role: null, type: 'table',
+// :params {root: 'metalake:ml', now: null, needed: [], subject: 'user:bob', one_role: false, as_role: null, type: 'table',
 //   top: 'metalake:ml', places: [{name: 'metalake', ref: 'metalake:ml'}], given: [], builtin: [],
 //   clauses: [[[{any: ['ALLOW SELECT_TABLE table', 'ALLOW SELECT_TABLE metalake'],
 //     none: ['DENY SELECT_TABLE table', 'DENY SELECT_TABLE metalake']}]]],
@@ -95,4 +96,5 @@ CALL () {
 }
 MATCH (after:Revision {root: $root})
 RETURN known, answer, revision, begun, after.revision AS revision_after, after.begun AS begun_after,
+  coalesce(after.ends <= coalesce($now, datetime.realtime().epochSeconds), false) AS due,
   after.digest AS policy, after.made AS made

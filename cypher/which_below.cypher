@@ -2,9 +2,10 @@
 // granted below a place, or on how many segments the reference of an object has? Like which.cypher, with two more kinds
 // of facts, and for one number of segments at a time.
 // Returns one row: known LIST OF STRING (those of $needed that exist), answer LIST OF STRING, revision, begun,
-// revision_after, begun_after, policy STRING (the digest of the tenant's policy), made STRING (the creation id; it
-// differs if the tenant was recreated)
+// revision_after, begun_after, due BOOLEAN (a fact has ended and must be removed first), policy STRING (the digest of
+// the tenant's policy), made STRING (the creation id; it differs if the tenant was recreated)
 // $root          STRING          'metalake:ml'
+// $now           INTEGER         null for the server's clock, or the seconds since 1970
 // $needed        LIST OF STRING  [], what must exist: second objects, the active role
 // $subject       STRING          'user:bob'
 // $one_role      BOOLEAN         false: all that the subject belongs to is combined; true: a single role must suffice
@@ -26,7 +27,7 @@
 // $after         STRING          '', or the last reference of the previous page
 // $limit         INTEGER         10000
 // In Neo4j Browser run this first, without the slashes, then the whole file (`grantpath params` prints your own):
-// :params {root: 'metalake:ml', needed: [], subject: 'user:bob', one_role: false, as_role: null, type: 'catalog',
+// :params {root: 'metalake:ml', now: null, needed: [], subject: 'user:bob', one_role: false, as_role: null, type: 'catalog',
 //   top: 'metalake:ml', places: [{name: 'metalake', ref: 'metalake:ml'}], given: [], builtin_types: [], below: true,
 //   every: [], nested: [], length: null, clauses: [[[{any: ['ALLOW SELECT_TABLE table below catalog'], none: []}]]],
 //   facts: ['ALLOW SELECT_TABLE table below catalog'], after: '', limit: 10000}
@@ -119,4 +120,5 @@ CALL () {
 }
 MATCH (after:Revision {root: $root})
 RETURN known, answer, revision, begun, after.revision AS revision_after, after.begun AS begun_after,
+  coalesce(after.ends <= coalesce($now, datetime.realtime().epochSeconds), false) AS due,
   after.digest AS policy, after.made AS made

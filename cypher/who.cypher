@@ -1,8 +1,9 @@
 // who.cypher: which users are allowed to do something on one object? Complete, in byte order.
 // Returns one row: known LIST OF STRING (those of $needed that exist), answer LIST OF STRING, revision, begun,
-// revision_after, begun_after, policy STRING (the digest of the tenant's policy), made STRING (the creation id; it
-// differs if the tenant was recreated)
+// revision_after, begun_after, due BOOLEAN (a fact has ended and must be removed first), policy STRING (the digest of
+// the tenant's policy), made STRING (the creation id; it differs if the tenant was recreated)
 // $root           STRING          'metalake:ml'
+// $now            INTEGER         null for the server's clock, or the seconds since 1970
 // $needed         LIST OF STRING  ['table:hr.public.staff'], what must exist: the object, second objects
 // $places         LIST OF MAP     the object, its ancestors, second objects, roles that a clause names: name, ref
 // $below          LIST OF MAP     places below which grants count: name, ref
@@ -17,7 +18,7 @@
 // $after          STRING          '', or the last reference of the previous page
 // $limit          INTEGER         10000
 // In Neo4j Browser run this first, without the slashes, then the whole file (`grantpath params` prints your own):
-// :params {root: 'metalake:ml', needed: ['table:hr.public.staff'],
+// :params {root: 'metalake:ml', now: null, needed: ['table:hr.public.staff'],
 //   places: [{name: 'table', ref: 'table:hr.public.staff'}, {name: 'metalake', ref: 'metalake:ml'}],
 //   below: [], every: [],
 //   clauses: [[[{any: ['ALLOW SELECT_TABLE table', 'ALLOW SELECT_TABLE metalake'],
@@ -89,4 +90,5 @@ CALL () {
 }
 MATCH (after:Revision {root: $root})
 RETURN known, answer, revision, begun, after.revision AS revision_after, after.begun AS begun_after,
+  coalesce(after.ends <= coalesce($now, datetime.realtime().epochSeconds), false) AS due,
   after.digest AS policy, after.made AS made

@@ -14,6 +14,7 @@ from grantpath.engine.change.audit_log import Log, Logged, LogPage
 from grantpath.engine.change.change_plan import ChangePlan
 from grantpath.engine.change.made import Change
 from grantpath.engine.change.verbs import AsyncBatch, Batch
+from grantpath.engine.inspection.ending import Ending, EndingPage
 from grantpath.engine.inspection.models import (
     Abilities,
     Ability,
@@ -68,6 +69,8 @@ __all__ = [
     "Decision",
     "EdgeCounts",
     "Effects",
+    "Ending",
+    "EndingPage",
     "EntityPage",
     "EntityView",
     "Explanation",

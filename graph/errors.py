@@ -54,6 +54,7 @@ CODES = {
     "outcome_unknown": Meaning("it is not known whether this was done; try again with the same id", 503, True),
     "inconsistent": Meaning("there was no consistent answer; try again", 503, True),
     "write_under_way": Meaning("the root is being written; try again later", 503, True),
+    "ends_due": Meaning("facts have ended, and are being removed; try again later", 503, True),
     "policy_changed": Meaning("the policy was changed; the service must open the root again", 503),
     "revision_ahead": Meaning("this revision has not been reached; try again", 503, True),
     "log_contradicted": Meaning("the history of this root cannot be read", 500),

@@ -4,9 +4,9 @@
 // $operation  STRING  'load_table', or a privilege: 'SELECT_TABLE'
 // $object     STRING  'table:hr.public.staff'; with second objects 'table:hr.public.staff with tag=tag:pii, key=REF'; if
 //                     several roots have it 'table:hr.public.staff in metalake:ml'
-// Returns one row: allowed BOOLEAN (null if the question cannot be answered), reason STRING, because LIST OF STRING (the
-// deciding facts), missing LIST OF STRING (what would make it allowed: one fact of each line, without a DENY that overrides it), near
-// LIST OF STRING (similar names), root STRING, revision INTEGER
+// Returns one row: allowed BOOLEAN (null if the question cannot be answered), reason STRING, because LIST OF STRING
+// (the deciding facts), missing LIST OF STRING (what would make it allowed: one fact of each line, without a DENY that
+// overrides it), near LIST OF STRING (similar names), root STRING, revision INTEGER
 // Write references as in the property `ref`. The query refuses to answer if the copy of the policy was edited by hand.
 // In Neo4j Browser run these lines first, then the whole file:
 // :param subject => 'user:bob'
@@ -162,6 +162,7 @@ WITH *, head([each IN [
   [policy.digest <> mark.digest OR coalesce(edited, false), 'the policy in the graph is not that of ' + root
     + ': it was edited by hand, or is older; `grantpath policy verify ' + root + '` says where', null],
   [begun <> revision OR after.revision <> revision OR after.begun <> revision, root + ' is being changed; ask again', null],
+  [after.ends <= datetime.realtime().epochSeconds, 'facts of ' + root + ' have ended and are not removed yet; run `grantpath expire ' + root + '`', null],
   [kind IS NULL, 'the type ' + type + ' is unknown', type],
   [rule IS NULL, operation + ' is unknown on a ' + type, operation],
   [coalesce(rule.varies, kind.varies, false), operation + ' depends on the number of segments of a name; ask with `grantpath`', null],

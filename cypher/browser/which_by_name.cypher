@@ -4,8 +4,8 @@
 // $operation  STRING  'load_table', or a privilege: 'SELECT_TABLE'
 // $type       STRING  'table'; with second objects 'table with tag=tag:pii, key=REF'; if several roots have the subject
 //                     'table in metalake:ml'
-// Returns one row: answer LIST OF STRING (null if the question cannot be answered), reason STRING, near LIST OF STRING (similar
-// names), root STRING, revision INTEGER
+// Returns one row: answer LIST OF STRING (null if the question cannot be answered), reason STRING, near LIST OF STRING
+// (similar names), root STRING, revision INTEGER
 // Write references as in the property `ref`. The query refuses to answer if the copy of the policy was edited by hand.
 // In Neo4j Browser run these lines first, then the whole file:
 // :param subject => 'user:bob'
@@ -185,6 +185,7 @@ WITH *, head([each IN [
   [policy.digest <> mark.digest OR coalesce(edited, false), 'the policy in the graph is not that of ' + root
     + ': it was edited by hand, or is older; `grantpath policy verify ' + root + '` says where', null],
   [begun <> revision OR after.revision <> revision OR after.begun <> revision, root + ' is being changed; ask again', null],
+  [after.ends <= datetime.realtime().epochSeconds, 'facts of ' + root + ' have ended and are not removed yet; run `grantpath expire ' + root + '`', null],
   [kind IS NULL, 'the type ' + type + ' is unknown', type],
   [rule IS NULL, operation + ' is unknown on a ' + type, operation],
   [coalesce(rule.varies, kind.varies, false), operation + ' depends on the number of segments of a name; ask with `grantpath`', null],

@@ -5,8 +5,8 @@
 // $all   BOOLEAN         true to remove the root with all users and groups
 // $kept  LIST OF STRING  ['role:service_admin'], the groups and roles whose members only the operator sets
 // $most  INTEGER         200000, the maximum number of removed facts; one more is returned if there are more
-// Returns one row: removed LIST (for each removed fact: the one of $refs that caused it, 'ENTITY', 'MEMBER', 'OWNS', 'TAGGED', 'ALLOW' or
-// 'DENY', and its privilege, subject and object, or null; at most $most + 1 facts)
+// Returns one row: removed LIST (for each removed fact: the one of $refs that caused it, 'ENTITY', 'MEMBER', 'OWNS',
+// 'TAGGED', 'ALLOW' or 'DENY', and its privilege, subject, object and end, or null; at most $most + 1 facts)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', refs: ['table:hr.public.staff'], all: false, kept: ['role:service_admin'], most: 200000}
 CALL () {
@@ -25,19 +25,19 @@ CALL (gone, reached) {
   WITH gone, each.inner AS inner, each.ref AS ref
   CALL (inner, gone) {
     WITH inner WHERE coalesce(inner.exists, true)
-    RETURN 'ENTITY' AS fact, null AS privilege, null AS subject, inner.ref AS object
+    RETURN 'ENTITY' AS fact, null AS privilege, null AS subject, inner.ref AS object, null AS until
   UNION
     MATCH (inner)-[edge:MEMBER_OF|HAS_ROLE|OWNS|TAGGED|ALLOW|DENY]->(end) WHERE $all OR end IN gone OR NOT end.ref IN $kept
       OR NOT (edge:MEMBER_OF OR edge:HAS_ROLE)
     RETURN CASE WHEN edge:MEMBER_OF OR edge:HAS_ROLE THEN 'MEMBER' ELSE type(edge) END AS fact, edge.privilege AS privilege,
-      inner.ref AS subject, end.ref AS object
+      inner.ref AS subject, end.ref AS object, edge.until AS until
   UNION
     MATCH (start)-[edge:MEMBER_OF|HAS_ROLE|OWNS|TAGGED|ALLOW|DENY]->(inner)
     RETURN CASE WHEN edge:MEMBER_OF OR edge:HAS_ROLE THEN 'MEMBER' ELSE type(edge) END AS fact, edge.privilege AS privilege,
-      start.ref AS subject, inner.ref AS object
+      start.ref AS subject, inner.ref AS object, edge.until AS until
   }
-  WITH ref, fact, privilege, subject, object LIMIT toInteger($most) + 1
-  RETURN collect([ref, fact, privilege, subject, object]) AS removed
+  WITH ref, fact, privilege, subject, object, until LIMIT toInteger($most) + 1
+  RETURN collect([ref, fact, privilege, subject, object, until]) AS removed
 }
 CALL (gone) {
   UNWIND CASE WHEN $all THEN [] ELSE gone END AS holder

@@ -8,7 +8,13 @@ MATCH (holder:Entity {root: $root})
 WHERE holder.ref >= '' // always true, so that the index on (root, ref) is used
 MATCH (holder)-[grant:ALLOW|DENY]->(object)
 UNWIND [name IN $names WHERE name.old = grant.privilege] AS name
-FOREACH (each IN CASE type(grant) WHEN 'ALLOW' THEN [1] ELSE [] END | MERGE (holder)-[:ALLOW {privilege: name.new}]->(object))
-FOREACH (each IN CASE type(grant) WHEN 'DENY' THEN [1] ELSE [] END | MERGE (holder)-[:DENY {privilege: name.new}]->(object))
+FOREACH (each IN CASE type(grant) WHEN 'ALLOW' THEN [1] ELSE [] END | MERGE (holder)-[kept:ALLOW {privilege: name.new}]->(object)
+  ON CREATE SET kept.until = grant.until, kept.root = grant.root
+  ON MATCH SET kept.until = CASE WHEN kept.until < grant.until THEN grant.until WHEN grant.until IS NOT NULL THEN kept.until END,
+    kept.root = CASE WHEN grant.until IS NOT NULL THEN kept.root END)
+FOREACH (each IN CASE type(grant) WHEN 'DENY' THEN [1] ELSE [] END | MERGE (holder)-[kept:DENY {privilege: name.new}]->(object)
+  ON CREATE SET kept.until = grant.until, kept.root = grant.root
+  ON MATCH SET kept.until = CASE WHEN kept.until < grant.until THEN grant.until WHEN grant.until IS NOT NULL THEN kept.until END,
+    kept.root = CASE WHEN grant.until IS NOT NULL THEN kept.root END)
 DELETE grant
 RETURN count(*) AS renamed

@@ -1,7 +1,7 @@
 // audit_write.cypher: writes accepted changes to the log: statements, loads, upgrades, prunings.
 // $root  STRING       'metalake:ml'
 // $rows  LIST OF MAP  revision, id (the change's own), at, actor (null for a fact), as_role (the actor's active role, or null),
-//                     statement, object, subject (the references that the statement names, or null), previous and hash (of
+//                     written_at (of an end, whose `at` is the end itself), statement, object, subject (the references that the statement names, or null), previous and hash (of
 //                     the chain: engine/change/log_chain.py), unchained (of the first entry of a chain), pruned, pruned_revision
 //                     and pruned_hash (of an entry that says what was pruned), facts, added, removed, touched, parts, facts_hash and
 //                     bulk (what it added and removed: engine/change/delta_records.py), policy_before and policy_after

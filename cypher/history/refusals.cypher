@@ -1,5 +1,6 @@
 // refusals.cypher: the last refused attempts of a tenant, oldest first.
 // $root      STRING          'metalake:ml'
+// $now       INTEGER         null for the server's clock, or the seconds since 1970
 // $limit     INTEGER         20, the maximum number of entries
 // $after     INTEGER         -1, only later revisions
 // $before    INTEGER         null, or only earlier revisions
@@ -10,10 +11,10 @@
 // $former    STRING          'metalake:' if $object is the root object, whose name may have been another one when an entry was written; or null
 // $since     ZONED DATETIME  datetime('2026-01-31T00:00Z'), not before this, or null
 // $until     ZONED DATETIME  datetime('2026-02-28T00:00Z'), before this, or null
-// Returns one row: refusals LIST OF MAP (revision, id, at, actor, as_role, statement, object, subject, reason), revision,
-// begun, revision_after, begun_after
+// Returns one row: refusals LIST OF MAP (revision, id, at, actor, as_role, statement, object, subject, reason),
+// revision, begun, revision_after, begun_after, due BOOLEAN (a fact has ended and must be removed first)
 // In Neo4j Browser run this line first, then the whole file:
-// :params {root: 'metalake:ml', limit: 20, after: -1, before: null, id: null, actor: null, object: null, subject: null, former: null, since: null, until: null}
+// :params {root: 'metalake:ml', now: null, limit: 20, after: -1, before: null, id: null, actor: null, object: null, subject: null, former: null, since: null, until: null}
 MATCH (before:Revision {root: $root})
 WITH before.revision AS revision, before.begun AS begun
 CALL () {
@@ -32,4 +33,5 @@ CALL () {
                           .reason}) AS refusals
 }
 MATCH (after:Revision {root: $root})
-RETURN refusals, revision, begun, after.revision AS revision_after, after.begun AS begun_after
+RETURN refusals, revision, begun, after.revision AS revision_after, after.begun AS begun_after,
+  coalesce(after.ends <= coalesce($now, datetime.realtime().epochSeconds), false) AS due

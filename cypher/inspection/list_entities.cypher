@@ -1,8 +1,9 @@
 // list_entities.cypher: the existing entities of a type, in byte order: one page.
-// Returns one row: known LIST OF STRING (those of $needed that are in the graph), answer LIST OF STRING, revision, begun,
-// revision_after, begun_after, policy STRING (the digest of the tenant's policy), made STRING (the creation id; it
-// differs if the tenant was recreated)
+// Returns one row: known LIST OF STRING (those of $needed that are in the graph), answer LIST OF STRING, revision,
+// begun, revision_after, begun_after, due BOOLEAN (a fact has ended and must be removed first), policy STRING (the
+// digest of the tenant's policy), made STRING (the creation id; it differs if the tenant was recreated)
 // $root           STRING          'metalake:ml'
+// $now            INTEGER         null for the server's clock, or the seconds since 1970
 // $needed         LIST OF STRING  ['schema:hr.public'], the references that the filters name
 // $type           STRING          'table'
 // $under          STRING          '', or a place: only entities below it
@@ -13,7 +14,7 @@
 // $after          STRING          '', or the last reference of the previous page
 // $limit          INTEGER         1000
 // In Neo4j Browser run this first, without the slashes, then the whole file:
-// :params {root: 'metalake:ml', needed: ['schema:hr.public'], type: 'table', under: 'schema:hr.public', owner: '',
+// :params {root: 'metalake:ml', now: null, needed: ['schema:hr.public'], type: 'table', under: 'schema:hr.public', owner: '',
 //   without_owner: false, like: '', hidden: [], after: '', limit: 1000}
 MATCH (before:Revision {root: $root})
 WITH before.revision AS revision, before.begun AS begun
@@ -47,4 +48,5 @@ CALL () {
 }
 MATCH (after:Revision {root: $root})
 RETURN known, answer, revision, begun, after.revision AS revision_after, after.begun AS begun_after,
+  coalesce(after.ends <= coalesce($now, datetime.realtime().epochSeconds), false) AS due,
   after.digest AS policy, after.made AS made

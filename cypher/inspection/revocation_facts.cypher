@@ -1,20 +1,20 @@
 // revocation_facts.cypher: the facts that a smallest revocation needs in addition to those of the check: grants below places,
 // and possible new owners.
-// Returns one row: grants LIST OF MAP (fact, ref, exists, privilege, by: what is granted below the places), tagged LIST OF MAP
-// (fact, by, tag: what is granted on tags), owners LIST OF
-// MAP (ref, owner: for each of $owned one possible new owner, which the subject neither is nor belongs to: the owner of the
-// nearest object above, otherwise the first in byte order of the first type that has one; an object without a possible
-// owner is omitted), revision, begun,
-// revision_after, begun_after, policy STRING (the digest of the tenant's policy), made STRING (the creation id; it
-// differs if the tenant was recreated)
+// Returns one row: grants LIST OF MAP (fact, ref, exists, privilege, by: what is granted below the places), tagged LIST
+// OF MAP (fact, by, tag: what is granted on tags), owners LIST OF MAP (ref, owner: for each of $owned one possible new
+// owner, which the subject neither is nor belongs to: the owner of the nearest object above, otherwise the first in
+// byte order of the first type that has one; an object without a possible owner is omitted), revision, begun,
+// revision_after, begun_after, due BOOLEAN (a fact has ended and must be removed first), policy STRING (the digest of
+// the tenant's policy), made STRING (the creation id; it differs if the tenant was recreated)
 // $root     STRING          'metalake:ml'
+// $now      INTEGER         null for the server's clock, or the seconds since 1970
 // $subject  STRING          'user:bob'
 // $below    LIST OF MAP     facts about descendants: fact, ref, types, privileges
 // $tagged   LIST OF MAP     facts about the tags of places: fact, ref, privilege, type (of the tag)
 // $owned    LIST OF MAP     the objects whose owner might change: ref, types (those of possible owners)
 // $hidden   LIST OF STRING  [], references that cannot be owners
 // In Neo4j Browser run this first, without the slashes, then the whole file:
-// :params {root: 'metalake:ml', subject: 'user:ann', tagged: [], owned: [{ref: 'catalog:hr', types: ['user', 'group']}], hidden: [],
+// :params {root: 'metalake:ml', now: null, subject: 'user:ann', tagged: [], owned: [{ref: 'catalog:hr', types: ['user', 'group']}], hidden: [],
 //   below: [{fact: 'ALLOW SELECT_TABLE table below catalog', ref: 'catalog:hr', types: ['table'],
 //     privileges: ['SELECT_TABLE']}]}
 MATCH (before:Revision {root: $root})
@@ -64,4 +64,5 @@ CALL (principals) {
 }
 MATCH (after:Revision {root: $root})
 RETURN grants, tagged, owners, revision, begun, after.revision AS revision_after, after.begun AS begun_after,
+  coalesce(after.ends <= coalesce($now, datetime.realtime().epochSeconds), false) AS due,
   after.digest AS policy, after.made AS made

@@ -4,14 +4,15 @@
 // $lane        INTEGER         0, the lane in which the batch is written
 // $number      INTEGER         1, higher than those of the batches that this one needs
 // $privileges  LIST OF STRING  ['SELECT_TABLE', 'MODIFY_TABLE']
-// $allow       MAP             {starts: [1], ends: [2], privileges: [0]}: for each grant the ids of the subject and the object in the
-//   database, and the place of the privilege in the list
-// $deny        MAP             {starts: [1], ends: [2], privileges: [1]}, the same for DENY
+// $until       LIST OF STRING  [null, null], the ends of the grants with these privileges, or null
+// $allow       MAP             {starts: [1], ends: [2], labels: [0]}: for each grant the ids of the subject and the object in the
+//   database, and the place of the privilege and the end in the lists
+// $deny        MAP             {starts: [1], ends: [2], labels: [1]}, the same for DENY
 // $owns        MAP             {starts: [1], ends: [2]}, the ids of owners and objects
 // $tags        MAP             {starts: [2], ends: [3]}, the ids of objects and their tags
 // Returns one row, or none if the load is not in progress: written INTEGER
 // In Neo4j Browser run this line first, then the whole file:
-// :params {root: 'metalake:ml', load: '5f0c', lane: 0, number: 1, privileges: ['SELECT_TABLE', 'MODIFY_TABLE'], allow: {starts: [1], ends: [2], privileges: [0]}, deny: {starts: [1], ends: [2], privileges: [1]}, owns: {starts: [1], ends: [2]}, tags: {starts: [], ends: []}}
+// :params {root: 'metalake:ml', load: '5f0c', lane: 0, number: 1, privileges: ['SELECT_TABLE', 'MODIFY_TABLE'], until: [null, null], allow: {starts: [1], ends: [2], labels: [0]}, deny: {starts: [1], ends: [2], labels: [1]}, owns: {starts: [1], ends: [2]}, tags: {starts: [], ends: []}}
 MATCH (lane:LoadLane {root: $root, number: $lane})
 SET lane.locked = true // no other caller can take the load over now, because that locks all lanes
 WITH lane
@@ -21,14 +22,16 @@ CALL (node) {
   UNWIND range(0, size($allow.starts) - 1) AS at
   MATCH (subject:Subject) WHERE elementId(subject) = node + $allow.starts[at]
   MATCH (object:Securable) WHERE elementId(object) = node + $allow.ends[at]
-  CREATE (subject)-[edge:ALLOW {privilege: $privileges[$allow.privileges[at]]}]->(object)
+  CREATE (subject)-[edge:ALLOW {privilege: $privileges[$allow.labels[at]]}]->(object)
+  SET edge.until = $until[$allow.labels[at]], edge.root = CASE WHEN $until[$allow.labels[at]] IS NOT NULL THEN $root END
   RETURN collect(toInteger(substring(elementId(edge), 39))) AS allowed
 }
 CALL (node) {
   UNWIND range(0, size($deny.starts) - 1) AS at
   MATCH (subject:Subject) WHERE elementId(subject) = node + $deny.starts[at]
   MATCH (object:Securable) WHERE elementId(object) = node + $deny.ends[at]
-  CREATE (subject)-[edge:DENY {privilege: $privileges[$deny.privileges[at]]}]->(object)
+  CREATE (subject)-[edge:DENY {privilege: $privileges[$deny.labels[at]]}]->(object)
+  SET edge.until = $until[$deny.labels[at]], edge.root = CASE WHEN $until[$deny.labels[at]] IS NOT NULL THEN $root END
   RETURN collect(toInteger(substring(elementId(edge), 39))) AS denied
 }
 CALL (node) {

@@ -12,7 +12,8 @@ CALL (top) {
     ON CREATE SET entity.type = builtin.type, entity.name = builtin.name, entity.builtin = true
   SET entity:$(builtin.labels)
   FOREACH (parent IN CASE WHEN builtin.securable THEN [top] ELSE [] END | MERGE (entity)-[:CHILD_OF]->(parent))
-  FOREACH (privilege IN builtin.allow | MERGE (entity)-[:ALLOW {privilege: privilege}]->(top))
+  FOREACH (privilege IN builtin.allow |
+    MERGE (entity)-[grant:ALLOW {privilege: privilege}]->(top) SET grant.until = null, grant.root = null)
   FOREACH (owned IN CASE WHEN builtin.owns THEN [top] ELSE [] END | MERGE (entity)-[:OWNS]->(owned))
 }
 CALL () {
@@ -20,6 +21,7 @@ CALL () {
   UNWIND builtin.holds AS held
   MATCH (entity:Entity {root: $root, ref: builtin.ref})
   MATCH (role:Entity {root: $root, ref: held})
-  MERGE (entity)-[:HAS_ROLE]->(role)
+  MERGE (entity)-[link:HAS_ROLE]->(role)
+  SET link.until = null, link.root = null
 }
 RETURN top.ref AS ref

@@ -107,7 +107,7 @@ def revoked(
     revision: int,
     evaluation: Evaluation,
     acted: Sequence[Mapping[str, Any]],
-    links: Iterable[Sequence[str]],
+    links: Iterable[tuple[str, str, str, str | None]],
     row: Mapping[str, Any],
 ) -> Revocation:
     """The answer for an allowed check.
@@ -135,14 +135,14 @@ class _Candidates:
         self,
         evaluation: Evaluation,
         acted: Sequence[Mapping[str, Any]],
-        links: Iterable[Sequence[str]],
+        links: Iterable[tuple[str, str, str, str | None]],
         row: Mapping[str, Any],
     ) -> None:
         self._evaluation = evaluation
         self._rules = Rules(evaluation.policy, evaluation.root)
         self._exceptions = {*evaluation.policy.builtins, evaluation.root.text}
         self._by_types: dict[tuple[str, ...], bool] = {}
-        memberships = sorted({HeldEdge(member, kind, container) for member, kind, container in links})
+        memberships = sorted({HeldEdge(member, kind, container) for member, kind, container, _ in links})
         self._owners = {each["ref"]: each["owner"] for each in row["owners"]}
         self._reached = {evaluation.subject.text, *(edge.to for edge in memberships)}
         found = _found(evaluation, acted)

@@ -26,17 +26,23 @@ class EveryPath:
 class Routes:
     """The memberships of a subject and of all that it belongs to. They have no cycles."""
 
-    def __init__(self, links: Iterable[Sequence[str]]) -> None:
-        """`links`: member, type of the relationship, container."""
+    def __init__(self, links: Iterable[tuple[str, str, str, str | None]]) -> None:
+        """`links`: member, type of the relationship, container, end."""
         self._up: dict[str, dict[str, str]] = defaultdict(dict)
         self._down: dict[str, list[str]] = defaultdict(list)
-        for member, link, container in links:
+        self._ends: dict[tuple[str, str], str | None] = {}
+        for member, link, container, until in links:
+            self._ends[member, container] = until
             self._up[member][container] = link
             self._down[container].append(member)
 
     def links(self, route: Sequence[str]) -> list[str]:
         """The types of the relationships of a route."""
         return [self._up[member][container] for member, container in pairwise(route)]
+
+    def ends(self, route: Sequence[str]) -> list[str | None]:
+        """When the relationships of a route end."""
+        return [self._ends[pair] for pair in pairwise(route)]
 
     def between(self, start: str, end: str) -> Iterator[tuple[str, ...]]:
         """All routes from a member to a group or role, the shortest first.
@@ -75,7 +81,7 @@ def with_further(
     for path in shown:
         ways = list(islice(_ways(routes, subject, each.role, path["by"]), most + 1))
         complete = complete and len(ways) <= most
-        found += [{**path, "members": way, "links": routes.links(way)} for way in ways[:most]]
+        found += [{**path, "members": way, "links": routes.links(way), "ends": routes.ends(way)} for way in ways[:most]]
     return EveryPath(found, complete)
 
 

@@ -24,14 +24,15 @@ class PathNode(Frozen):
 class PathEdge(Frozen):
     """A relationship on a path, in the direction that it has in the graph: `start` and `end` are references.
 
-    `privilege` is set for ALLOW and DENY only. A path can pass CHILD_OF and TAGGED against their direction: then `end`
-    is the node before it, and `start` the node after it.
+    `privilege` is set for ALLOW and DENY only, `until` for a grant or a membership that ends. A path can pass CHILD_OF
+    and TAGGED against their direction: then `end` is the node before it, and `start` the node after it.
     """
 
     start: str
     relationship: Relationship
     end: str
     privilege: str | None = None
+    until: str | None = None
 
     @property
     def effect(self) -> Effect | None:
@@ -45,7 +46,8 @@ class PathEdge(Frozen):
     @property
     def label(self) -> str:
         """The relationship with its privilege, e.g. `ALLOW SELECT_TABLE`."""
-        return f"{self.relationship} {self.privilege}" if self.privilege else self.relationship
+        parts = [self.relationship, self.privilege, self.until and f"until {self.until}"]
+        return " ".join(part for part in parts if part)
 
 
 class GraphPath(Frozen):
@@ -82,16 +84,20 @@ class PathBuilder:
     def path(self, row: Mapping[str, Any], note: str) -> GraphPath:
         """The path of one row: memberships, the grant or the ownership, and the tree."""
         refs: list[str] = [*row["members"]]
-        edges = [self._edge(start, link, end) for link, (start, end) in zip(row["links"], pairwise(refs), strict=True)]
+        ends = row.get("ends") or [None] * len(row["links"])  # a path in memory does not say when its edges end
+        steps = zip(row["links"], ends, pairwise(refs), strict=True)
+        edges = [self._edge(start, link, end, until) for link, until, (start, end) in steps]
         if row["edge"] is not None:
-            edges.append(self._edge(refs[-1], row["edge"], row["place"]))
+            edges.append(self._edge(refs[-1], row["edge"], row["place"], row.get("until")))
             refs.append(row["place"])
         edges += [self._edge(child, CHILD_OF, parent) for child, parent in pairwise(row["up"])]
         refs += row["up"][1:]
         down = [*reversed(row["down"])]
         by_tag = len(down) > 1 and bool(of_tag(row["fact"])[1])
-        steps = [TAGGED if by_tag and not at else CHILD_OF for at in range(len(down))]
-        edges += [self._edge(child, step, parent) for step, (parent, child) in zip(steps, pairwise(down), strict=False)]
+        upward = [TAGGED if by_tag and not at else CHILD_OF for at in range(len(down))]
+        edges += [
+            self._edge(child, step, parent) for step, (parent, child) in zip(upward, pairwise(down), strict=False)
+        ]
         refs += down[1:]
         return GraphPath(nodes=tuple(map(self._node, refs)), edges=tuple(edges), note=note)
 
@@ -101,12 +107,18 @@ class PathBuilder:
             self._nodes[ref] = PathNode(ref=ref, type=named.type, name=named.name)
         return self._nodes[ref]
 
-    def _edge(self, start: str, label: str, end: str) -> PathEdge:
+    def _edge(self, start: str, label: str, end: str, until: str | None = None) -> PathEdge:
         found = self._edges.get((start, label, end))
         if found is None:
             relationship, privilege = effect_and_privilege(label)
             found = PathEdge.model_validate(
-                {"start": start, "relationship": relationship, "end": end, "privilege": privilege or None}
+                {
+                    "start": start,
+                    "relationship": relationship,
+                    "end": end,
+                    "privilege": privilege or None,
+                    "until": until,
+                }
             )
             self._edges[start, label, end] = found
         return found

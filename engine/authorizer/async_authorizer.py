@@ -164,6 +164,7 @@ class AsyncAuthorizer:
     grants = _asked(Authorizer.grants)
     members = _asked(Authorizer.members)
     memberships = _asked(Authorizer.memberships)
+    ending = _asked(Authorizer.ending)
     can = _asked(Authorizer.can)
     question = _asked(Authorizer.question)
 
@@ -183,6 +184,7 @@ class AsyncAuthorizer:
     move = _waiting(Authorizer.move)
     tag = _waiting(Authorizer.tag)
     untag = _waiting(Authorizer.untag)
+    expire = _waiting(Authorizer.expire)
     plan = _waiting(Authorizer.plan)
     effects_of = _waiting(Authorizer.effects_of)
     given = _waiting(Authorizer.given)

@@ -5,7 +5,7 @@ What an open root is, apart from its questions, is in `engine/tenants/open_tenan
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, cast, overload
@@ -24,15 +24,18 @@ from grantpath.engine.authorizer import present_facts
 from grantpath.engine.change import audit_log, verbs
 from grantpath.engine.change.audit_log import Log, ReadLog
 from grantpath.engine.change.change_plan import ChangePlan, base_revision, facts_of
+from grantpath.engine.change.ending import end_due
 from grantpath.engine.change.founding import create_by
 from grantpath.engine.change.group_commit import MOST
 from grantpath.engine.change.log_verify import LogCheck, verify
 from grantpath.engine.change.made import Change
 from grantpath.engine.change.planned_revision import Planned
 from grantpath.engine.change.service import ChangeService
-from grantpath.engine.change.verbs import Batch, ChangeOptions
+from grantpath.engine.change.verbs import Batch, ChangeOptions, Until
 from grantpath.engine.inspection import catalogue_answer, entity_view, lookup
+from grantpath.engine.inspection import ending as endings
 from grantpath.engine.inspection.abilities import abilities
+from grantpath.engine.inspection.ending import EndingPage
 from grantpath.engine.inspection.models import (
     Abilities,
     CatalogueAnswer,
@@ -548,6 +551,19 @@ class Authorizer(OpenTenant):
         return lookup.memberships(self, question, PageRequest(limit, after, at, at_least))
 
     @following
+    def ending(self, *, within: timedelta | None = None, limit: int = USUAL, at_least: int | None = None) -> EndingPage:
+        """The grants and memberships that end (within a time from now, by this computer's clock), the earliest first.
+
+        Raises InvalidInput, Inconsistent, Unavailable.
+        """
+        return endings.ending(self, within, limit, at_least)
+
+    def expire(self) -> int:
+        """Removes the grants and memberships that have ended, as each question and each change does first. Returns the
+        revision. Raises Unknown, Inconsistent, Unavailable."""
+        return self.revision_now()
+
+    @following
     def can(
         self,
         subject: str,
@@ -779,8 +795,9 @@ class Authorizer(OpenTenant):
         """Makes all changes in one transaction, or none. Each sees the changes before it. At most 10,000.
 
         With `at_revision`, e.g. that of a `plan`, they are made only if the root is at this revision; otherwise nothing
-        is done, and Inconsistent is raised. So exactly the planned change is made. With `root_id`, that of the plan,
-        Inconsistent is also raised if the root was dropped and created again since then.
+        is done, and Conflict is raised. So exactly the planned change is made. With `root_id`, that of the plan,
+        Conflict is also raised if the root was dropped and created again since then. The first fact of a root that ends
+        must be planned twice: the first attempt prepares the root, and raises Conflict.
 
         Returns a Change for each; see `change` for the rest. An error names the index (from 0) of the first wrong
         statement in its text and as `.index`.
@@ -811,13 +828,18 @@ class Authorizer(OpenTenant):
 
     # each verb is `change` with the statement that its words make; it takes `by`, `as_role`, `id` and `dry_run`, too
 
-    def allow(self, privilege: str, *, on: str, to: str, **options: Unpack[ChangeOptions]) -> Change:
-        """Grants a privilege, as `change`."""
-        return self.change(verbs.allow(privilege, on, to), **options)
+    def allow(
+        self, privilege: str, *, on: str, to: str, until: Until | None = None, **options: Unpack[ChangeOptions]
+    ) -> Change:
+        """Grants a privilege, as `change`. `until`: when the grant ends: a datetime with a zone, or a text such as
+        2026-12-31T00:00:00Z."""
+        return self.change(verbs.allow(privilege, on, to, until), **options)
 
-    def deny(self, privilege: str, *, on: str, to: str, **options: Unpack[ChangeOptions]) -> Change:
-        """Denies a privilege, as `change`; a DENY overrides every ALLOW."""
-        return self.change(verbs.deny(privilege, on, to), **options)
+    def deny(
+        self, privilege: str, *, on: str, to: str, until: Until | None = None, **options: Unpack[ChangeOptions]
+    ) -> Change:
+        """Denies a privilege, as `change`; a DENY overrides every ALLOW. `until` as for `allow`."""
+        return self.change(verbs.deny(privilege, on, to, until), **options)
 
     def revoke(
         self, privilege: str, *, on: str, from_: str, effect: Effect = "ALLOW", **options: Unpack[ChangeOptions]
@@ -833,9 +855,11 @@ class Authorizer(OpenTenant):
         """Removes an entity with everything inside it, as `change`."""
         return self.change(verbs.drop(ref), **options)
 
-    def join(self, subject: str, container: str, **options: Unpack[ChangeOptions]) -> Change:
-        """Makes a subject a member of a group, or gives it a role, as `change`."""
-        return self.change(verbs.join(subject, container), **options)
+    def join(
+        self, subject: str, container: str, *, until: Until | None = None, **options: Unpack[ChangeOptions]
+    ) -> Change:
+        """Makes a subject a member of a group, or gives it a role, as `change`. `until` as for `allow`."""
+        return self.change(verbs.join(subject, container, until), **options)
 
     def leave(self, subject: str, container: str, **options: Unpack[ChangeOptions]) -> Change:
         """Ends a membership, as `change`."""
@@ -923,8 +947,9 @@ class Authorizer(OpenTenant):
     # ---- help -------------------------------------------------------------------------------------------------------
 
     def _use(self, policy: Policy) -> None:
-        super()._use(policy)
         self._service = ChangeService(self.store, self.tenant, policy, self.root)
+        self.store.ends_by(end_due)
+        super()._use(policy)  # last: other threads compare it
 
     def _sources(self, past: "PastRoot | None") -> Sequence[Source]:
         """What answers checks and lists, in the order in which it is asked."""

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
@@ -149,12 +149,28 @@ class BatchApplier:
                 unknown = absent.get(step.actor.as_role) if step.actor and step.actor.as_role else None
                 step.error = unknown.prefixed("") if unknown else None  # a copy: callers add their question to it
             valid = [step for step in due if not step.error]  # no step is authorized with an unknown active role
-            roles |= self._authorizing.authorize(step for step in valid if step not in roles)
+            new = [step for step in valid if step not in roles]
+            roles |= self._authorizing.authorize(new)
+            self._authorize_shorter_ends(new, preconditions)
             found = {step for step in due if step.error}
             if not any(step.change.joining for step in found):
                 return valid, preconditions, roles
             wrong |= found
             preconditions.forget_joined()  # another one may have seemed to close a cycle with one of these
+
+    def _authorize_shorter_ends(self, steps: Sequence[ChangeStep], preconditions: Preconditions) -> None:
+        """Checks that the actors may also remove the facts that would end earlier than now. A refused step gets its
+        error."""
+        for step in steps:
+            if step.actor and step.error is None and preconditions.ends_earlier(step.change):
+                kind = "remove" if step.change.kind == "member" else "revoke"
+                removal = replace(step, change=replace(step.change, kind=kind))
+                self._authorizing.authorize([removal])
+                if removal.error:
+                    step.error = type(removal.error)(
+                        f"{removal.error}; the fact would end earlier than it does now, which needs the right to remove"
+                        " it"
+                    )
 
     def _is_due(self, step: ChangeStep, preconditions: Preconditions) -> bool:
         """Whether the step is valid and still needs to be done. A wrong step gets its error."""
@@ -189,36 +205,51 @@ class BatchApplier:
                 rows.rows["add"].append(entity)
                 facts.writes(step, "add", object_)
                 facts.add(
-                    step, ("ENTITY", "", "", object_), *(("MEMBER", "", object_, role) for role in entity["holds"])
+                    step,
+                    ("ENTITY", "", "", object_, ""),
+                    *(("MEMBER", "", object_, role, "") for role in entity["holds"]),
                 )
             case "drop":
                 rows.rows["drop"].append({"ref": object_})
                 facts.writes(step, "drop", object_)
                 rows.drops_root |= change.object == self._root
             case "member":
-                rows.rows["join"].append({"subject": subject, "container": object_})
-                facts.add(step, ("MEMBER", "", subject, object_))
+                rows.rows["join"].append({"subject": subject, "container": object_, "until": change.until})
+                self._replace_end(step, ("MEMBER", "", subject, object_), preconditions, facts)
             case "remove":
                 rows.rows["leave"].append({"subject": subject, "container": object_})
-                facts.remove(step, ("MEMBER", "", subject, object_))
+                facts.remove(step, ("MEMBER", "", subject, object_, preconditions.end(change) or ""))
             case "owner":
                 self._own(step, subject, rows)
             case "tag" | "untag" as kind:
                 rows.rows[kind].append({"object": object_, "tag": str(change.tag)})
-                (facts.add if kind == "tag" else facts.remove)(step, ("TAGGED", "", object_, str(change.tag)))
+                (facts.add if kind == "tag" else facts.remove)(step, ("TAGGED", "", object_, str(change.tag), ""))
             case kind:
                 if kind == "grant" and object_ not in preconditions.existing:
                     rows.rows["add"] += self._name(change.object)
                 grant = {"effect": change.effect, "privilege": change.privilege, "object": object_, "subject": subject}
-                rows.rows[kind].append(grant)
                 fact = (str(change.effect), str(change.privilege), subject, object_)
-                (facts.add if kind == "grant" else facts.remove)(step, fact)
+                if kind == "grant":
+                    rows.rows[kind].append({**grant, "until": change.until})
+                    self._replace_end(step, fact, preconditions, facts)
+                else:
+                    rows.rows[kind].append(grant)
+                    facts.remove(step, (*fact, preconditions.end(change) or ""))
+
+    @staticmethod
+    def _replace_end(
+        step: ChangeStep, fact: tuple[str, str, str, str], preconditions: Preconditions, facts: FactCollector
+    ) -> None:
+        """Records the fact that a change adds, and the same fact with its former end, which the change removes."""
+        if preconditions.exists(step.change):
+            facts.remove(step, (*fact, preconditions.end(step.change) or ""))
+        facts.add(step, (*fact, step.change.until or ""))
 
     def _own(self, step: ChangeStep, owner: str, rows: _Rows) -> None:
         object_ = step.change.object.text
         rows.rows["own"].append({"owner": owner, "object": object_})
         rows.facts.writes(step, "own", object_)
-        rows.facts.add(step, ("OWNS", "", owner, object_))
+        rows.facts.add(step, ("OWNS", "", owner, object_, ""))
 
     def _name(self, ref: Reference) -> list[dict[str, Any]]:
         """The rows of a name that gets grants before it is created, and of all names above it except the root. The
@@ -252,10 +283,9 @@ class BatchApplier:
             return
         for privilege in gives if type_of(creator) in self._policy.file.grants.to else []:
             if object_.type in self._policy.names.privileges[privilege].on:
-                rows.rows["grant"].append(
-                    {"effect": "ALLOW", "privilege": privilege, "object": object_.text, "subject": creator}
-                )
-                rows.facts.add(step, ("ALLOW", privilege, creator, object_.text))
+                grant = {"effect": "ALLOW", "privilege": privilege, "object": object_.text, "subject": creator}
+                rows.rows["grant"].append({**grant, "until": None})
+                rows.facts.add(step, ("ALLOW", privilege, creator, object_.text, ""))
 
     def _put_all(self, written: _Rows) -> None:
         for query in WRITES:

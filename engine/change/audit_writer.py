@@ -64,6 +64,8 @@ def record(writing: PrecheckedWriting, steps: Sequence[ChangeStep], ids: Sequenc
         if not step.changed:
             changes.append(Change(id=None, revision=writing.revision, question=MakeChange.of(step.text, step.actor)))
             continue
+        if step.change.until:
+            writing.note_end(step.change.until)
         revision, question = writing.next_revision(), MakeChange.of(step.text, step.actor)
         kept_grants, kept_memberships = step.kept
         delta = step.delta or Delta()

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from grantpath.engine.change.change_step import ChangeStep, Kept
-from grantpath.engine.change.deltas import BULK, Delta, StoredFact, delta_of
+from grantpath.engine.change.deltas import BULK, Delta, StoredFact, delta_of, stored_fact
 from grantpath.engine.policy.policy import Policy
 
 
@@ -39,20 +39,29 @@ class FactCollector:
                     self._kept(row)
                 case "own":
                     step = self._of[query, row["object"]]
-                    self.remove(step, *(("OWNS", "", former, row["object"]) for former in row["former"]))
+                    self.remove(step, *(("OWNS", "", former, row["object"], "") for former in row["former"]))
                 case "drop":
-                    for ref, fact, privilege, subject, object_ in row["removed"]:
-                        self.remove(self._of[query, ref], (fact, privilege or "", subject or "", object_))
+                    for ref, *fact in row["removed"]:
+                        self.remove(self._of[query, ref], stored_fact(*fact))
 
     def _kept(self, row: Mapping[str, Any]) -> None:
         """A name that becomes an entity keeps its grants and memberships, so they are not added again."""
         step, ref = self._of.get(("add", row["ref"])), row["ref"]
         if step is not None:
             step.kept = Kept(len(row["granted"]), len(row["held"]))
-            for effect, privilege, grantee in row["granted"]:
-                self._added[step].pop((effect, privilege, grantee, ref), None)
-            for role in row["held"]:
-                self._added[step].pop(("MEMBER", "", ref, role), None)
+            for effect, privilege, grantee, until in row["granted"]:
+                self._had(step, (effect, privilege, grantee, ref), until)
+            for role, until in row["held"]:
+                self._had(step, ("MEMBER", "", ref, role), until)
+
+    def _had(self, step: ChangeStep, fact: tuple[str, str, str, str], until: str | None) -> None:
+        """Records that a fact that the change adds, if it does, was there before: it is new only if it had an end."""
+        if (*fact, "") not in self._added[step]:
+            return
+        if until:
+            self.remove(step, (*fact, until))
+        else:
+            del self._added[step][*fact, ""]
 
     # ---- result --------------------------------------------------------------------------------------------------
     def give(self, steps: Iterable[ChangeStep]) -> None:

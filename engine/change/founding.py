@@ -11,6 +11,7 @@ from typing import Any
 
 from grantpath.engine.change.authorize import Authorizing
 from grantpath.engine.change.change_step import Actor, ChangeStep
+from grantpath.engine.change.ending import end_due
 from grantpath.engine.change.service import ChangeService
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.policy.statement_rules import ResolvedStatement
@@ -77,6 +78,7 @@ def _may_create(store: Store, tenant: str, actor: Actor, type_: str) -> bool:
     policy = kept_policy(store, tenant, kept)
     if policy.names.change("add", policy.root_type) is None:
         return False
+    store.ends_by(end_due)
     opened = OpenTenant(store, tenant, policy, policy.root(tenant))
 
     def ask(query: str, **parameters: Any) -> list[Mapping[str, Any]]:

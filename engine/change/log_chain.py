@@ -45,6 +45,11 @@ def _plain(value: Any) -> Any:
             return {type(value).__name__: str(value)}
 
 
+def _native(at: Any) -> datetime:
+    native: datetime = at.to_native().astimezone(UTC)
+    return native
+
+
 def _moment(at: datetime, nanosecond: int) -> dict[str, str]:
     return {"at": f"{at:%Y-%m-%dT%H:%M:%S}.{nanosecond:09}"}
 
@@ -52,21 +57,33 @@ def _moment(at: datetime, nanosecond: int) -> dict[str, str]:
 @dataclass
 class Tail:
     """The end of the log: the chain's name, the hash of its newest entry (None: no entry has one yet), the number of
-    entries without a hash, and the time of the write by the server's clock."""
+    entries without a hash, the time of the write by the server's clock, and the time of the newest entry."""
 
     chain: str
     head: str | None
     unchained: int | None
     at: datetime
+    newest: datetime | None = None
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> "Tail":
         """The tail in a row of log_tail.cypher."""
-        return cls(row["chain"], row["head"], row["unchained"], row["at"].to_native().astimezone(UTC))
+        newest = row["newest"] and _native(row["newest"])
+        return cls(row["chain"], row["head"], row["unchained"], _native(row["at"]), newest)
 
     def link(self, entry: Entry) -> dict[str, Any]:
-        """The entry with its time, the hash before it and its own hash; it becomes the new end of the log."""
-        linked = {**entry, "at": self.at, "previous": self.head or FIRST}
+        """The entry with its time, the hash before it and its own hash; it becomes the new end of the log.
+
+        An entry about an end has a time already, and also gets the time at which it is written. The times of the log
+        are in order: if a load ran when the facts ended, their entry gets the time of the load.
+        """
+        linked = {**entry, "previous": self.head or FIRST}
+        if "at" in entry:
+            linked["written_at"] = self.at
+            linked["at"] = max(entry["at"], self.newest or entry["at"])
+        else:
+            linked["at"] = self.at
+        self.newest = linked["at"]
         if self.head is None:
             linked["unchained"] = self.unchained
         self.head = linked["hash"] = entry_hash(self.chain, linked)

@@ -5,6 +5,7 @@ from pydantic import Field
 from grantpath.engine.answers.notebook import verdict_html
 from grantpath.engine.change.change_step import Actor, Kept, actor_names
 from grantpath.graph.frozen import Frozen
+from grantpath.graph.language.statement import parse_statement
 
 MOST_NAMED = 5  # objects in a note
 
@@ -49,11 +50,13 @@ class Change(Frozen):
 
     @property
     def note(self) -> str | None:
-        """What a name has already that this change creates, or the objects that it leaves without an owner; None if
-        neither."""
+        """What a name has already that this change creates, the objects that it leaves without an owner, or that a DENY
+        ends; None if nothing of this."""
         kept = Kept(self.kept_grants, self.kept_memberships).text
         if kept:
             return f"{self.question.statement}: this name has {kept}"
+        if self.question.statement.startswith("deny ") and (until := parse_statement(self.question.statement).until):
+            return f"{self.question.statement}: the access that this DENY removes comes back at {until}"
         if not self.without_owner:
             return None
         shown = ", ".join(self.without_owner[:MOST_NAMED])

@@ -15,7 +15,14 @@ from grantpath.graph.guard.transaction import Row, Writing
 
 # log entries; writing at most this many is so fast that the begin mark, which blocks readers, is sent before the write
 SHORT = 10
-NONE: Row = {"revision": None, "begun": None, "made": None, "loading": None, "policy": None}  # not read yet
+NONE: Row = {
+    "revision": None,
+    "begun": None,
+    "made": None,
+    "loading": None,
+    "policy": None,
+    "due": False,
+}  # not read yet
 
 
 class Precheck:
@@ -39,8 +46,8 @@ class Precheck:
 
     @property
     def is_usable(self) -> bool:
-        """Whether the root exists and no load is running."""
-        return self.marks["revision"] is not None and self.marks["loading"] is None
+        """Whether the root exists, no load is running, and no fact has ended."""
+        return self.marks["revision"] is not None and self.marks["loading"] is None and not self.marks["due"]
 
     @property
     def is_whole(self) -> bool:
@@ -62,7 +69,8 @@ class Precheck:
     def is_current(self) -> bool:
         """Whether the marks are still equal and unchanged. Then all answers are from one committed state."""
         now = marks_of(self._store, self.root)
-        return self.is_whole and all(now[name] == self.marks[name] for name in ("revision", "begun", "made"))
+        unchanged = all(now[name] == self.marks[name] for name in ("revision", "begun", "made"))
+        return self.is_whole and unchanged and not now["due"]
 
 
 def marks_of(store: Store, root: str) -> Row:
@@ -97,6 +105,10 @@ class PrecheckedWriting:
     def next_revision(self) -> int:
         """The revision of the change that is written next."""
         return self._writing.next_revision()
+
+    def note_end(self, end: str) -> None:
+        """Notes the end of a fact that is written. Call it before the log is written."""
+        self._writing.note_end(end)
 
     def ask(self, text: str, parameters: Mapping[str, Any]) -> list[Row]:
         """The rows of a query. The first query that differs ends the reuse, because it may write."""

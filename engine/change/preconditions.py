@@ -11,6 +11,7 @@ from grantpath.engine.policy.statement_rules import ResolvedStatement
 from grantpath.engine.tenants.registry import dropped
 from grantpath.graph.errors import Conflict, Invalid, Unknown
 from grantpath.graph.guard.transaction import QueryRunner
+from grantpath.graph.language.ends import end_of
 from grantpath.graph.language.reference import Reference
 
 
@@ -23,6 +24,7 @@ class Preconditions:
     existing: set[str]
     about: Mapping[ResolvedStatement, Mapping[str, Any]]
     root_owner: str | None
+    now: int  # by the server's clock, in seconds since 1970
     _joined: list[tuple[str, list[str]]] = field(default_factory=list)
 
     @classmethod
@@ -53,10 +55,14 @@ class Preconditions:
             ),
         )[0]
         about = dict(zip(changes, in_order(row["states"], len(changes)), strict=True))
-        return cls(policy, root, set(row["existing"]), about, row["root_owner"])
+        return cls(policy, root, set(row["existing"]), about, row["root_owner"], row["now"])
 
     def check(self, change: ResolvedStatement) -> None:
         """Raises Invalid if the change is not possible in the graph. Must be called in the order of the changes."""
+        if change.until and change.until <= end_of(self.now):
+            raise Invalid(
+                f"{change.text!r}: its end is past, since the server's clock says {end_of(self.now)}; write a later end"
+            )
         for ref in [change.subject] if change.subject else []:
             self._require(ref)
         if change.kind == "add":
@@ -114,11 +120,29 @@ class Preconditions:
         """Forgets the memberships that were checked, so that all changes can be checked again without some of them."""
         self._joined.clear()
 
+    def exists(self, change: ResolvedStatement) -> bool:
+        """Whether the relationship that the change writes or removes is in the graph."""
+        return bool(self.about[change]["edge"])
+
+    def end(self, change: ResolvedStatement) -> str | None:
+        """When this relationship ends, as the graph has it; None if it does not end, or does not exist."""
+        until: str | None = self.about[change]["until"]
+        return until
+
+    def ends_earlier(self, change: ResolvedStatement) -> bool:
+        """Whether the change would let an existing fact end earlier than it does now."""
+        if not (change.until and change.kind in ("member", "grant") and self.exists(change)):
+            return False
+        end = self.end(change)
+        return end is None or change.until < end
+
     def changes_nothing(self, change: ResolvedStatement) -> bool:
         """Whether the result of the change is already in the graph."""
         state = self.about[change]
         match change.kind:
-            case "member" | "tag" | "grant":
+            case "member" | "grant":
+                return self.exists(change) and self.end(change) == change.until
+            case "tag":
                 return bool(state["edge"])
             case "remove" | "untag" | "revoke":
                 return not state["edge"]

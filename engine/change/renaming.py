@@ -7,10 +7,11 @@ understands it.
 
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import Any
 
 from grantpath.engine.change.apply import BatchApplier
 from grantpath.engine.change.change_step import ChangeStep
-from grantpath.engine.change.deltas import BULK, Delta, StoredFact, delta_of
+from grantpath.engine.change.deltas import BULK, Delta, StoredFact, delta_of, stored_fact
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.policy.statement_rules import ResolvedStatement, Rules
 from grantpath.graph.errors import Conflict, GrantpathError, Invalid
@@ -110,13 +111,13 @@ class Renaming:
                     "choose a shorter name"
                 )
 
-    def delta(self, facts: list[list[str | None]]) -> Delta:
+    def delta(self, facts: list[list[Any]]) -> Delta:
         """The delta of these facts, which are all facts of the object and of what is below it."""
         if len(facts) > BULK // 2:
             return Delta(bulk=True)
-        removed: list[StoredFact] = [(kind or "", name or "", by or "", on or "") for kind, name, by, on in facts]
+        removed: list[StoredFact] = [stored_fact(*fact) for fact in facts]
         new = cache(self.new)
-        added = [(kind, name, by and new(by), new(on)) for kind, name, by, on in removed]
+        added = [(kind, name, by and new(by), new(on), until) for kind, name, by, on, until in removed]
         return delta_of(self.policy, added, removed)
 
     def new(self, text: str) -> str:

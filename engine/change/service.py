@@ -10,6 +10,7 @@ from typing import NoReturn
 
 from grantpath.engine.answers.batches import need_list, one_of
 from grantpath.engine.answers.request import active_role
+from grantpath.engine.change import facts_format
 from grantpath.engine.change.apart import APART, apply_all
 from grantpath.engine.change.apply import BatchApplier
 from grantpath.engine.change.audit_writer import record, refuse
@@ -21,11 +22,21 @@ from grantpath.engine.change.made import Change
 from grantpath.engine.change.planned_revision import Planned
 from grantpath.engine.change.precheck import Precheck, PrecheckedWriting
 from grantpath.engine.policy.policy import Policy
+from grantpath.engine.policy.schema import WITH_ENDS
 from grantpath.engine.policy.statement_rules import ResolvedStatement, Rules, canonical_statement
-from grantpath.engine.tenants.opening import check_policy
+from grantpath.engine.tenants.opening import check_policy, other_policy
 from grantpath.engine.tenants.registry import suggesting
 from grantpath.graph.client import telemetry
-from grantpath.graph.errors import GrantpathError, Inconsistent, Invalid, InvalidInput, Refused, Unavailable, Unknown
+from grantpath.graph.errors import (
+    Conflict,
+    GrantpathError,
+    Inconsistent,
+    Invalid,
+    InvalidInput,
+    Refused,
+    Unavailable,
+    Unknown,
+)
 from grantpath.graph.guard.store import Store
 from grantpath.graph.guard.transaction import Writing
 from grantpath.graph.language.inputs import need_flag
@@ -41,9 +52,9 @@ class ChangeService:
     """Changes one root."""
 
     def __init__(self, store: Store, tenant: str, policy: Policy, root: Reference) -> None:
-        self._store = store
-        self._tenant = tenant
-        self._policy = policy
+        self.store = store
+        self.tenant = tenant
+        self.policy = policy
         self._root = root
         self._rules = Rules(policy, root)
         self._groups = Groups()
@@ -60,6 +71,8 @@ class ChangeService:
             if earlier is None:
                 raise
             return earlier[0]
+        if not dry_run:
+            self._need_format([step], ANY_STATE)
         if dry_run or not self._may_join(step):
             return self._all([step], id_, dry_run, _as_it_is)[0]
         return self._in_group(step, id_)
@@ -90,16 +103,45 @@ class ChangeService:
                 if steps:  # an earlier statement may be wrong, too, and the first wrong one is named
                     self._all(steps, id_, dry_run, _at, planned, _at(error, index))
                 raise _at(error, index) from None
+        if not dry_run:
+            self._need_format(steps, planned)
         return self._all(steps, id_, dry_run, _at, planned) if steps else []
+
+    def _need_format(self, steps: Sequence[ChangeStep], planned: Planned) -> None:
+        """Raises the format of the root's facts before the first of them that ends, if the changes are possible, and
+        then Inconsistent: the caller repeats the call with the policy of that format."""
+        if not self._lacks_format(steps):
+            return
+        try:
+            self._all([replace(step) for step in steps], None, True, _as_it_is, planned)
+        except (Invalid, Refused):
+            return  # they are wrong or refused, which the caller finds again, and logs
+        facts_format.allow_ends(self)
+        if planned != ANY_STATE:
+            raise Conflict(
+                f"{self.tenant} was at the planned revision, but had to be prepared for facts that end, which made a"
+                " new revision; the plan is not carried out; plan the change again",
+                code="root_moved",
+            )
+        raise other_policy(self.tenant)
+
+    def _lacks_format(self, steps: Iterable[ChangeStep]) -> bool:
+        return self.policy.facts_format < WITH_ENDS and any(step.change.until for step in steps)
+
+    def _check_format(self, steps: Iterable[ChangeStep]) -> None:
+        """Raises Inconsistent if a step has an end, and the format of the root's facts was not raised: another writer
+        made possible what was not."""
+        if self._lacks_format(steps):
+            raise Inconsistent(f"{self.tenant} was changed by another writer meanwhile; nothing is done, try again")
 
     def _done_before(self, texts: list[str], actor: Actor | None, id_: str | None) -> list[Change] | None:
         """The changes that were already made with the id. An earlier policy of the root may have accepted them."""
         if id_ is None or not all(isinstance(text, str) for text in texts):
             return None
-        spelled = [canonical_statement(self._policy, self._root, text) for text in texts]
+        spelled = [canonical_statement(self.policy, self._root, text) for text in texts]
         request = Request(id_, spelled, actor, self._root)
         try:
-            return self._store.write(self._tenant, request.earlier)
+            return self.store.write(self.tenant, request.earlier)
         except Invalid:  # the id belongs to another request
             return None
 
@@ -125,8 +167,12 @@ class ChangeService:
             steps += [(index, step) for step in self._mentions(fact.change, sure)]
             steps.append((index, fact))
 
+        if self._lacks_format(step for _, step in steps):
+            facts_format.allow_ends(self)
+            raise other_policy(self.tenant)
+
         def work(writing: Writing) -> None:
-            check_policy(writing.policy, self._policy, self._tenant)
+            check_policy(writing.policy, self.policy, self.tenant)
             for _, step in steps:
                 step.reset()
             made, logged = [step for _, step in steps], PrecheckedWriting(writing, None)
@@ -134,7 +180,7 @@ class ChangeService:
             self._drop_wrong_mentions(steps, logged)
             record(logged, made, [uuid.uuid4().hex for _ in made])
 
-        self._store.write(self._tenant, work)
+        self.store.write(self.tenant, work)
         for index, step in steps:
             problems[index] = problems[index] or (str(step.error) if step.error else None)
         return problems
@@ -142,27 +188,27 @@ class ChangeService:
     def found(self, by: Reference) -> None:
         """Adds the creator of a new root to it, with what creators get. The log names the creator as the actor. Raises
         Inconsistent if the root is not new."""
-        gives = self._policy.file.creating
+        gives = self.policy.file.creating
         got = [f"owner {by} of {self._root}"] if gives == ["owner"] else []
         for privilege in gives if not got else []:
-            if self._root.type in self._policy.names.privileges[privilege].on:
+            if self._root.type in self.policy.names.privileges[privilege].on:
                 got.append(f"allow {privilege} on {self._root} to {by}")
         steps = [self._fact(text) for text in (f"add {by}", *got)]
 
         def work(writing: Writing) -> None:
-            check_policy(writing.policy, self._policy, self._tenant)
+            check_policy(writing.policy, self.policy, self.tenant)
             if writing.revision:
-                raise Inconsistent(f"{self._tenant} was changed while it was created; open it again")
+                raise Inconsistent(f"{self.tenant} was changed while it was created; open it again")
             for step in steps:
                 step.reset()
             logged = PrecheckedWriting(writing, None)
-            BatchApplier(logged, self._policy, self._root).apply(steps, all_or_nothing=True)
+            BatchApplier(logged, self.policy, self._root).apply(steps, all_or_nothing=True)
             for error in (step.error for step in steps if step.error):
                 raise error
             logged_steps = [replace(step, actor=Actor(by, None)) for step in steps]
             record(logged, logged_steps, [uuid.uuid4().hex for _ in steps])
 
-        self._store.write(self._tenant, work)
+        self.store.write(self.tenant, work)
 
     def _mentions(self, change: ResolvedStatement, sure: set[str]) -> Iterable[ChangeStep]:
         """The steps that add the users and groups that a fact names, if they do not exist."""
@@ -170,7 +216,7 @@ class ChangeService:
             sure.discard(change.object.text)
         elif change.kind != "add":
             for ref in (change.object, change.subject):
-                if ref and ref.type in self._policy.addable_by_mention and ref.text not in sure:
+                if ref and ref.type in self.policy.addable_by_mention and ref.text not in sure:
                     sure.add(ref.text)
                     yield self._fact(f"add {ref}", mentioned=True)
 
@@ -185,7 +231,7 @@ class ChangeService:
             if step.mentioned and step.changed and index in wrong and step.change.object not in named
         ]
         drops = [self._fact(f"drop {step.change.object}") for step in mistaken]
-        BatchApplier(writing, self._policy, self._root).apply(drops, all_or_nothing=False)
+        BatchApplier(writing, self.policy, self._root).apply(drops, all_or_nothing=False)
         for step in mistaken:
             step.changed = False
 
@@ -196,17 +242,17 @@ class ChangeService:
     def _actor(self, by: str | None, as_role: str | None) -> Actor | None:
         if by is None:
             if as_role is not None:
-                role = self._policy.reference(as_role, self._root)
+                role = self.policy.reference(as_role, self._root)
                 raise Invalid(f"as {role}: an active role needs an actor; name the acting user with `by`")
             return None
-        ref = self._policy.reference(by, self._root)
-        return Actor(ref, None if as_role is None else active_role(self._policy, self._root, as_role))
+        ref = self.policy.reference(by, self._root)
+        return Actor(ref, None if as_role is None else active_role(self.policy, self._root, as_role))
 
     # ---- in a group ----------------------------------------------------------------------------------------------
     def _may_join(self, step: ChangeStep) -> bool:
         """Whether a change is made together with others. One that can be very large would make them wait."""
         change = step.change
-        return change.kind not in APART and not (change.kind == "drop" and self._policy.names.below(change.object.type))
+        return change.kind not in APART and not (change.kind == "drop" and self.policy.names.below(change.object.type))
 
     def _in_group(self, step: ChangeStep, id_: str | None) -> Change:
         """Makes a change together with all that wait. Raises the errors of `change`."""
@@ -215,7 +261,7 @@ class ChangeService:
         # of a copy, because a leader may work on the step at the same time
         precheck = partial(self._precheck, [replace(step)], request, ANY_STATE)
         try:
-            with self._groups.place(member, self._store.timeout, precheck) as leads:
+            with self._groups.place(member, self.store.timeout, precheck) as leads:
                 if leads:
                     self._lead(member, precheck() if self._groups.is_lone() else None)
         except _Stopped as stopped:
@@ -239,7 +285,7 @@ class ChangeService:
         if len(group) < 2:
             return [None]
         try:
-            self._store.write(self._tenant, work)
+            self.store.write(self.tenant, work)
         except GrantpathError as error:
             try:
                 committed = self._is_committed(group, error, begun)
@@ -260,7 +306,7 @@ class ChangeService:
             actor = self._actor(by, as_role)
             for statement, id_ in zip(statements[:MOST], ids, strict=False):
                 step = self._step(statement, actor)
-                if not self._may_join(step):
+                if not self._may_join(step) or self._lacks_format([step]):
                     break
                 group.append(self._member(step, id_))
         return group
@@ -276,7 +322,7 @@ class ChangeService:
             return False
         tried = [member.tried for member in group if member.tried]
         try:  # under the lock: the commit is done, or cannot happen now
-            return self._store.write(self._tenant, lambda writing: is_made(writing, tried))
+            return self.store.write(self.tenant, lambda writing: is_made(writing, tried))
         except GrantpathError as again:
             raise Unavailable(
                 f"the connection was lost while {len(group)} statements were committed together, and it is not known "
@@ -311,7 +357,7 @@ class ChangeService:
             self._together(writing, group, precheck if len(group) == 1 else None)
 
         try:
-            self._store.write(self._tenant, work, looked=precheck is not None, waited=leader.waited)
+            self.store.write(self.tenant, work, looked=precheck is not None, waited=leader.waited)
         except GrantpathError as error:
             unknown = isinstance(error, Unavailable) and error.unknown
             for member in group if not unknown else ():
@@ -331,7 +377,7 @@ class ChangeService:
         telemetry.committed_together(len(group))
         if is_made(writing, [member.tried for member in group if member.tried]):
             return
-        check_policy(writing.policy, self._policy, self._tenant)
+        check_policy(writing.policy, self.policy, self.tenant)
         for member in group:
             member.tried = member.wrong_at = None
             member.step.reset()
@@ -343,6 +389,7 @@ class ChangeService:
             member.wrong_at = at if member.step.error else None
             at += member.step.changed
         right = [member for member in ready if member.wrong_at is None]
+        self._check_format(member.step for member in right)
         changes = record(prechecked, [member.step for member in right], [member.request.id for member in right])
         for member, change in zip(right, changes, strict=True):
             if member.named:
@@ -396,11 +443,11 @@ class ChangeService:
                 if is_made(writing, made):
                     return made
             looked = True
-            check_policy(writing.policy, self._policy, self._tenant)
+            check_policy(writing.policy, self.policy, self.tenant)
             earlier = request.earlier(writing) if named else None
             if earlier is not None:
                 return earlier
-            planned.need(self._tenant, writing.revision, writing.made)
+            planned.need(self.tenant, writing.revision, writing.made)
             for step in steps:
                 step.reset()
             prechecked = PrecheckedWriting(writing, precheck)
@@ -410,6 +457,8 @@ class ChangeService:
                     raise _Stopped(index, step, writing.revision)
             if and_then:
                 raise and_then
+            if not dry_run:
+                self._check_format(steps)
             changes = record(prechecked, steps, ids)
             if dry_run:
                 changes = [_with_delta(change, step.delta) for change, step in zip(changes, steps, strict=True)]
@@ -424,7 +473,7 @@ class ChangeService:
             may_look = (actor or len(steps) == 1) and not any(step.change.kind in APART for step in steps)
             if may_look and not tried:  # what was made already would look wrong
                 precheck = self._precheck(steps, request if named else None, planned)
-            return self._store.write(self._tenant, work, keep=not dry_run, looked=precheck is not None, waited=waited)
+            return self.store.write(self.tenant, work, keep=not dry_run, looked=precheck is not None, waited=waited)
         except _Stopped as stopped:
             raise reword(self._error_of(stopped, id_, dry_run), stopped.index) from None
         except GrantpathError as error:
@@ -437,13 +486,13 @@ class ChangeService:
         error, step = stopped.step.error, stopped.step
         assert error is not None
         if isinstance(error, Refused) and step.actor and not dry_run:
-            refuse(self._store, self._tenant, step, error, stopped.revision, id_)
+            refuse(self.store, self.tenant, step, error, stopped.revision, id_)
         if isinstance(error, Unknown):
-            error = suggesting(error, self._store, self._tenant, self._policy)
+            error = suggesting(error, self.store, self.tenant, self.policy)
         return error
 
     def _apply(self, writing: PrecheckedWriting, steps: Sequence[ChangeStep], all_or_nothing: bool) -> None:
-        apply_all(BatchApplier(writing, self._policy, self._root), self._rules, steps, all_or_nothing)
+        apply_all(BatchApplier(writing, self.policy, self._root), self._rules, steps, all_or_nothing)
 
     def _precheck(self, steps: Sequence[ChangeStep], request: Request | None, planned: Planned) -> Precheck | None:
         """The answers that were read before the lock is taken; None if everything must be read under the lock. Raises
@@ -452,10 +501,10 @@ class ChangeService:
         Changes that were already made with the id of `request` are not validated again.
         """
         for attempt in range(PRECHECKS if steps[0].actor else 1):
-            precheck = Precheck(self._store, self._tenant, batch=len(steps) > 1)
-            applier = BatchApplier(precheck, self._policy, self._root)
+            precheck = Precheck(self.store, self.tenant, batch=len(steps) > 1)
+            applier = BatchApplier(precheck, self.policy, self._root)
             wrong = applier.first_wrong(steps) if precheck.is_whole else None
-            if not precheck.is_usable or precheck.marks["policy"] != self._policy.digest:
+            if not precheck.is_usable or precheck.marks["policy"] != self.policy.digest:
                 return None
             if precheck.is_whole:
                 if not planned.fits(precheck.revision, precheck.marks["made"]):
@@ -481,7 +530,7 @@ class ChangeService:
             return request.earlier(writing) if remembered else None
 
         try:
-            made = self._store.write(self._tenant, work)
+            made = self.store.write(self.tenant, work)
         except GrantpathError as error:
             raise Unavailable(
                 f"the connection was lost while {request.what} was committed, and the outcome is not known: {error}. "

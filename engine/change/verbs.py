@@ -1,13 +1,17 @@
 """Changes as method calls: the statement that each verb stands for, and batches that collect statements."""
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from datetime import datetime
 from types import TracebackType
 from typing import Any, TypedDict
 
 from grantpath.engine.change.made import Change
 from grantpath.graph.errors import InvalidInput
+from grantpath.graph.language.ends import end_text
 from grantpath.graph.language.statement import Effect, parse_statement, statement
 from grantpath.graph.messages import short
+
+Until = datetime | str  # when a grant or a membership ends
 
 
 class ChangeOptions(TypedDict, total=False):
@@ -20,14 +24,18 @@ class ChangeOptions(TypedDict, total=False):
 
 
 # ---- the statement of each verb -------------------------------------------------------------------------------------
-def allow(privilege: str, on: str, to: str) -> str:
+def allow(privilege: str, on: str, to: str, until: Until | None = None) -> str:
     """The statement that grants a privilege."""
-    return statement("allow", privilege, "on", on, "to", to)
+    return statement("allow", privilege, "on", on, "to", to, *_ends(until))
 
 
-def deny(privilege: str, on: str, to: str) -> str:
+def deny(privilege: str, on: str, to: str, until: Until | None = None) -> str:
     """The statement that denies a privilege."""
-    return statement("deny", privilege, "on", on, "to", to)
+    return statement("deny", privilege, "on", on, "to", to, *_ends(until))
+
+
+def _ends(until: Until | None) -> list[str]:
+    return [] if until is None else ["until", end_text(until)]
 
 
 def revoke(privilege: str, on: str, from_: str, effect: Effect) -> str:
@@ -49,9 +57,9 @@ def drop(ref: str) -> str:
     return statement("drop", ref)
 
 
-def join(subject: str, container: str) -> str:
+def join(subject: str, container: str, until: Until | None = None) -> str:
     """The statement that makes a subject a member."""
-    return statement("member", subject, "of", container)
+    return statement("member", subject, "of", container, *_ends(until))
 
 
 def leave(subject: str, container: str) -> str:
@@ -113,13 +121,13 @@ class StatementBatch:
             raise InvalidInput("the block of this batch has ended; begin another one with `batch`")
         self.statements.append(parse_statement(text).text)
 
-    def allow(self, privilege: str, *, on: str, to: str) -> None:
-        """Grants a privilege."""
-        self.change(allow(privilege, on, to))
+    def allow(self, privilege: str, *, on: str, to: str, until: Until | None = None) -> None:
+        """Grants a privilege, until an end if one is given."""
+        self.change(allow(privilege, on, to, until))
 
-    def deny(self, privilege: str, *, on: str, to: str) -> None:
-        """Denies a privilege; a DENY overrides every ALLOW."""
-        self.change(deny(privilege, on, to))
+    def deny(self, privilege: str, *, on: str, to: str, until: Until | None = None) -> None:
+        """Denies a privilege, until an end if one is given; a DENY overrides every ALLOW."""
+        self.change(deny(privilege, on, to, until))
 
     def revoke(self, privilege: str, *, on: str, from_: str, effect: Effect = "ALLOW") -> None:
         """Removes the ALLOW of a privilege, or its DENY."""
@@ -133,9 +141,9 @@ class StatementBatch:
         """Removes an entity with everything inside it."""
         self.change(drop(ref))
 
-    def join(self, subject: str, container: str) -> None:
-        """Makes a subject a member of a group, or gives it a role."""
-        self.change(join(subject, container))
+    def join(self, subject: str, container: str, *, until: Until | None = None) -> None:
+        """Makes a subject a member of a group, or gives it a role, until an end if one is given."""
+        self.change(join(subject, container, until))
 
     def leave(self, subject: str, container: str) -> None:
         """Ends a membership."""

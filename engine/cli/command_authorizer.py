@@ -53,7 +53,7 @@ class CommandAuthorizer(Authorizer):
 
     def ask(self, query: str, *, at_least: int | None = None, **parameters: Any) -> Mapping[str, Any]:
         row = super().ask(query, at_least=at_least, **parameters)
-        self.asked[query] = {"root": self.tenant, **parameters}
+        self.asked[query] = {"root": self.tenant, "now": None, **parameters}
         self.revision = row["revision"]
         self.log_begins = row.get("begins")
         return row

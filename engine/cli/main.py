@@ -36,7 +36,7 @@ from grantpath.engine.cli.bulk import (
     spark_commands,
     sql_command,
 )
-from grantpath.engine.cli.change import change_commands, plan_commands
+from grantpath.engine.cli.change import change_commands, ending_commands, plan_commands
 from grantpath.engine.cli.completion import completion_scripts
 from grantpath.engine.cli.context import (
     AS_JSON,
@@ -138,6 +138,7 @@ for module in (
     question_command,
     load_command,
     change_commands,
+    ending_commands,
     plan_commands,
     log_command,
     tenant_commands,

@@ -128,6 +128,7 @@ def _path(path: Any) -> GraphPath:
                 "relationship": each.type,
                 "end": each.end_node["ref"],
                 "privilege": each.get("privilege"),
+                "until": each.get("until"),
             }
         )
         for each in path.relationships

@@ -1,6 +1,6 @@
 """Lists of entities, grants and memberships: pages in a stable order, each of one revision."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from grantpath.engine.answers.listing import CURSOR
@@ -140,8 +140,9 @@ def _containers(policy: Policy, type_: str) -> list[str]:
     return [container for container, members in policy.file.members.items() if type_ in members]
 
 
-def _membership(path: list[str]) -> Membership:
-    return Membership(member=path[0], container=path[-1], path=tuple(path))
+def _membership(row: Mapping[str, Any]) -> Membership:
+    path = row["path"]
+    return Membership(member=path[0], container=path[-1], path=tuple(path), until=row["until"])
 
 
 def _read(

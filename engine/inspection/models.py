@@ -73,25 +73,29 @@ class AskCatalogue(Frozen):
 
 # ---- answers -------------------------------------------------------------------------------------------------------
 class Grant(Frozen):
-    """One grant, as it is stored."""
+    """One grant, as it is stored. `until`: when it ends, None if it does not; always None in a past state."""
 
     effect: Effect
     privilege: str
     object: str
     subject: str
+    until: str | None = None
 
     @property
     def statement(self) -> str:
         """The statement that makes the grant, e.g. `allow READ on table:a to role:r`; `after` takes this form, too."""
-        return f"{self.effect.lower()} {self.privilege} on {self.object} to {self.subject}"
+        ends = f" until {self.until}" if self.until else ""
+        return f"{self.effect.lower()} {self.privilege} on {self.object} to {self.subject}{ends}"
 
 
 class Membership(Frozen):
-    """One membership. `path` is a shortest path from the member to the container, both included."""
+    """One membership. `path` is a shortest path from the member to the container, both included. `until`: when a direct
+    membership ends, None if it does not; always None in a past state."""
 
     member: str
     container: str
     path: tuple[str, ...]
+    until: str | None = None
 
     @property
     def direct(self) -> bool:
@@ -126,6 +130,7 @@ class GrantPage(Tabular[Grant]):
             "privilege": TypedColumn("text", [each.privilege for each in self.answer]),
             "object": TypedColumn("text", [each.object for each in self.answer]),
             "subject": TypedColumn("text", [each.subject for each in self.answer]),
+            "until": TypedColumn("text", [each.until for each in self.answer]),
         }
 
 
@@ -145,6 +150,7 @@ class MembershipPage(ReferenceTable[Membership]):
             "member": TypedColumn("text", [each.member for each in self.answer]),
             "container": TypedColumn("text", [each.container for each in self.answer]),
             "path": TypedColumn("texts", [each.path for each in self.answer]),
+            "until": TypedColumn("text", [each.until for each in self.answer]),
         }
 
 

@@ -3,20 +3,25 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import partial
 from threading import RLock
 from typing import Any, NoReturn, TypeVar
 
 from grantpath.engine.answers.source import Source
 from grantpath.engine.authorizer.authorizer import Authorizer
+from grantpath.engine.change.ending import end_due
+from grantpath.engine.change.facts_format import of_format
 from grantpath.engine.facts.set.fact_draft import Facts, advanced
 from grantpath.engine.facts.set.fact_version import FactVersion
 from grantpath.engine.memory.memory_graph import MADE, MemoryGraph, created, needs_server
 from grantpath.engine.past.past_root import PastRoot
 from grantpath.engine.policy import policy as policies
 from grantpath.engine.policy.policy import Policy
+from grantpath.engine.policy.schema import WITH_ENDS
 from grantpath.engine.tenants.lifecycle import builtins
 from grantpath.engine.tenants.one_revision import GuardedAsk
 from grantpath.graph.errors import InvalidInput
+from grantpath.graph.guard.revision_guard import Ender
 from grantpath.graph.guard.store import Store
 from grantpath.graph.guard.transaction import Row, Writing
 from grantpath.graph.language.inputs import need_number
@@ -35,7 +40,7 @@ def authorizer(policy: str | Policy, facts: Iterable[str] = (), root: str = "tes
     request ids, questions of the catalogue) raises InvalidInput. Raises Invalid for a wrong fact, InvalidPolicy.
     """
     model = policies.load(policy) if isinstance(policy, str) else policy
-    made = MemoryAuthorizer(model, model.root(root))
+    made = MemoryAuthorizer(of_format(model, WITH_ENDS), model.root(root))  # nothing is stored, so facts may end
     problems = [problem for problem in made.given(facts) if problem]
     if problems:
         raise InvalidInput(*problems)
@@ -105,9 +110,19 @@ class MemoryStore(Store):
 
     def __init__(self, policy: Policy, root: Reference) -> None:
         self.uri = "memory"
-        self.graph = MemoryGraph(policy, root, created(policy, root, builtins(policy)))
+        self._graph = MemoryGraph(policy, root, created(policy, root, builtins(policy)))
         self._lock = RLock()
         self._timeout = 10.0
+
+    @property
+    def graph(self) -> MemoryGraph:
+        """The state, without facts that have ended."""
+        if self._graph.due:
+            self.end_due(self._graph.root.text)
+        return self._graph
+
+    def ends_by(self, ender: Ender) -> None:
+        """Does nothing: facts that have ended are removed by the same function as in the database."""
 
     @property
     def connection(self) -> NoReturn:
@@ -141,15 +156,30 @@ class MemoryStore(Store):
     ) -> Result:
         """Runs `work` on a copy of the state, which then becomes the state, unless `work` raises or `keep` is false."""
         with self._lock:
-            now = self.graph
-            writing = _MemoryWriting(MemoryGraph(now.policy, now.root, now.version))
-            result = work(writing)
-            if keep and writing.changes:
-                version = replace(writing.graph.version, revision=writing.revision)
-                if sum(map(len, version.listed.values())) > ENTITIES:
-                    raise InvalidInput(f"a root in memory has at most {ENTITIES:,} entities; use a server for more")
-                self.graph = MemoryGraph(now.policy, now.root, version)
-            return result
+            while self._graph.due:
+                self._write(partial(end_due, policy=self._graph.policy), keep=True)
+            return self._write(work, keep)
+
+    def _write(self, work: Callable[[Writing], Result], keep: bool) -> Result:
+        now = self._graph
+        writing = _MemoryWriting(MemoryGraph(now.policy, now.root, now.version, now.ends))
+        result = work(writing)
+        if keep and writing.changes:
+            version = replace(writing.graph.version, revision=writing.revision)
+            if sum(map(len, version.listed.values())) > ENTITIES:
+                raise InvalidInput(f"a root in memory has at most {ENTITIES:,} entities; use a server for more")
+            self._graph = MemoryGraph(now.policy, now.root, version, writing.graph.ends)
+        return result
+
+    def has_due(self, root: str) -> bool:
+        """Whether facts have ended that were not removed yet."""
+        return self._graph.due
+
+    def end_due(self, root: str) -> bool:
+        """Removes the facts that have ended. Returns whether there were any."""
+        found = self.has_due(root)
+        self.write(root, lambda _: None)
+        return found
 
     def locked(self, root: str, what: str) -> AbstractContextManager[Any]:
         raise needs_server(what)
@@ -168,6 +198,7 @@ class _MemoryWriting(Writing):
         self.root = graph.root.text
         self.revision = graph.version.revision
         self.tail = None
+        self.ends = None
         self.changes = 0
         self.noted = False
 

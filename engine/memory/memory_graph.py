@@ -7,10 +7,12 @@ of changes, and everything that builds questions and reads their answers, are th
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from time import time
 from typing import Any
 
+from grantpath import cypher
 from grantpath.engine.answers.request import ResolvedQuestion
-from grantpath.engine.change.deltas import StoredFact, statement
+from grantpath.engine.change.deltas import PARTS, StoredFact, statement
 from grantpath.engine.facts.set.descendants import Descendants
 from grantpath.engine.facts.set.fact_builder import FactVersionBuilder
 from grantpath.engine.facts.set.fact_draft import advanced
@@ -30,9 +32,12 @@ from grantpath.engine.policy.facts import Fact, effect_and_privilege
 from grantpath.engine.policy.policy import Policy, Requirement
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.guard.transaction import Row
+from grantpath.graph.language.ends import end_of
 from grantpath.graph.language.reference import Reference, length_of, name_of, type_of
+from grantpath.graph.language.statement import parse_statement
 
 MADE = "memory"  # the creation id of each root in memory
+ENDING = ("list_grants", "list_members", "list_memberships")  # queries whose answers say when facts end
 Values = Mapping[str, Any]
 
 
@@ -57,18 +62,23 @@ def created(policy: Policy, root: Reference, builtins: Sequence[Values]) -> Fact
 class MemoryGraph:
     """The facts of a root at one revision; while a change is made, its own facts."""
 
-    def __init__(self, policy: Policy, root: Reference, version: FactVersion) -> None:
-        self.policy, self.root, self.version = policy, root, version
+    def __init__(
+        self, policy: Policy, root: Reference, version: FactVersion, ends: Mapping[str, str] | None = None
+    ) -> None:
+        """`ends`: when facts end, by their statements without the end."""
+        self.policy, self.root, self.version, self.ends = policy, root, version, dict(ends or {})
         self._conditions: dict[str, Requirement] = {}
 
     def rows(self, query: str, **parameters: Any) -> list[Row]:
         """The rows of a query of cypher/, by its name. Raises InvalidInput for a query that needs the database."""
+        parameters.pop("now", None)  # `clock` has the same
         answer: Callable[..., list[Row]] | None = getattr(self, f"_{query}", None)
         if answer is not None:
             return answer(**parameters)
         for of in (MemoryPaths(self.version, self.policy, self.root), self._views):
             if hasattr(of, query):
-                return [{**getattr(of, query)(**parameters), **self._marks}]
+                row = {**getattr(of, query)(**parameters), **self._marks}
+                return [{**row, "answer": [*map(self._with_end, row["answer"])]} if query in ENDING else row]
         raise needs_server(f"{query}.cypher")
 
     @property
@@ -78,7 +88,7 @@ class MemoryGraph:
     @property
     def _marks(self) -> dict[str, Any]:
         revision = self.version.revision
-        return {"revision": revision, "begun": revision, "made": MADE, "policy": self.policy.digest}
+        return {"revision": revision, "begun": revision, "made": MADE, "policy": self.policy.digest, "due": False}
 
     # ---- reads -------------------------------------------------------------------------------------------------------
     def _revision(self) -> list[Row]:
@@ -158,7 +168,8 @@ class MemoryGraph:
         existing = [ref for ref in refs if self.version.exists(ref)]
         states = [self._state(change, joining) for change in changes]
         [marks] = self._read_marks()
-        return [{"existing": existing, "states": states, "root_owner": self._views.owner(top), **marks}]
+        owner = self._views.owner(top)
+        return [{"existing": existing, "states": states, "root_owner": owner, **marks, "now": clock()}]
 
     def _state(self, change: Values, joining: Sequence[str]) -> dict[str, Any]:
         find, refs = self.version.numbers.find, self.version.numbers.refs
@@ -176,6 +187,7 @@ class MemoryGraph:
         return {
             "index": change["index"],
             "edge": there,
+            "until": self._end(edge, change["privilege"] or "", change["subject"] or "", change["object"]),
             "owner": self._views.owner(change["object"]) if edge == "OWNS" else None,
             "owning": next(self._views.owned(change["object"]), None) if edge == "NONE" else None,
             "above": above,
@@ -185,19 +197,60 @@ class MemoryGraph:
     def _apply(self, added: Sequence[str] = (), removed: Sequence[str] = ()) -> None:
         entry = {"added": [*dict.fromkeys(added)], "removed": [*dict.fromkeys(removed)]}
         self.version = advanced(self.version, [entry], self.version.revision)
+        for text in removed:
+            self.ends.pop(_split_end(text)[0], None)
+        self.ends.update({fact: end for fact, end in map(_split_end, added) if end})
+
+    def _end(self, kind: str, privilege: str, subject: str, object_: str) -> str | None:
+        """When a fact ends."""
+        return self.ends.get(statement((kind, privilege, subject, object_, "")))
+
+    @property
+    def due(self) -> bool:
+        """Whether a fact has ended that was not removed yet."""
+        return bool(self.ends) and min(self.ends.values()) <= end_of(clock())
+
+    def _with_end(self, listed: Values) -> Values:
+        """A grant or a membership of a list, with its end."""
+        if "path" in listed:
+            member, *_, container = listed["path"]
+            return {**listed, "until": self._end("MEMBER", "", member, container)}
+        return {**listed, "until": self._end(*(listed[part] for part in ("effect", "privilege", "subject", "object")))}
+
+    def _ending_facts(self, by: str, hidden: Sequence[str], limit: int) -> list[Row]:
+        found = [self._row_of(fact, end) for fact, end in self.ends.items() if end <= by]
+        shown = [row for row in found if row["subject"] not in hidden and row["object"] not in hidden]
+        shown.sort(key=lambda row: (row["until"], row["subject"], row["object"], row["privilege"] or ""))
+        return [{"answer": shown[:limit], **self._marks}]
+
+    def _clock(self) -> list[Row]:
+        return [{"root": self.root.text, "now": clock()}]
+
+    def _due_facts(self, limit: int) -> list[Row]:
+        due = sorted((end, fact.startswith("deny "), fact) for fact, end in self.ends.items() if end <= end_of(clock()))
+        return [self._row_of(fact, end) for end, _, fact in due[:limit]]
+
+    @staticmethod
+    def _row_of(fact: str, end: str) -> Row:
+        words = parse_statement(fact)
+        kind = "MEMBER" if words.kind == "member" else words.effect
+        return dict(zip(PARTS, (kind, words.privilege, words.subject, words.object, end), strict=True))
 
     def _add(self, rows: Sequence[Values]) -> list[Row]:
         found, added = list[Row](), list[str]()
         for row in rows:
             ref, refs = row["ref"], self.version.numbers.refs
             granted = [
-                [*effect_and_privilege(label), refs[by]]
+                [*effect_and_privilege(label), refs[by], self._end(*effect_and_privilege(label), refs[by], ref)]
                 for label, principals in self.version.stored_on(ref).items()
                 for by in members(principals)
                 if label not in (OWNS, TAGGED)
             ]
-            held = self._views.containers_of(ref)
-            found.append({"ref": ref, "granted": granted, "held": held})
+            held = [*self._views.containers_of(ref)]
+            ends = [[role, self._end("MEMBER", "", ref, role)] for role in held]
+            found.append({"ref": ref, "granted": granted, "held": ends})
+            for role in row["holds"]:
+                self.ends.pop(statement(("MEMBER", "", ref, role, "")), None)
             if row["exists"] and not self.version.exists(ref):
                 added.append(f"add {ref}")
             added += [f"member {ref} of {role}" for role in row["holds"] if role not in held]
@@ -205,7 +258,8 @@ class MemoryGraph:
         return found
 
     def _join(self, rows: Sequence[Values], log: Sequence[Values]) -> list[Row]:
-        self._apply([f"member {row['subject']} of {row['container']}" for row in rows if not self._joined(row)])
+        joined = [statement(("MEMBER", "", row["subject"], row["container"], row["until"] or "")) for row in rows]
+        self._apply(joined, [f"member {row['subject']} of {row['container']}" for row in rows if self._joined(row)])
         return []
 
     def _leave(self, rows: Sequence[Values], log: Sequence[Values]) -> list[Row]:
@@ -225,7 +279,9 @@ class MemoryGraph:
         return found
 
     def _grant(self, rows: Sequence[Values], log: Sequence[Values]) -> list[Row]:
-        self._apply([_granting(row) for row in rows if not self._granted(row)])
+        self._apply(
+            [_granting(row, row["until"] or "") for row in rows], [_granting(row) for row in rows if self._granted(row)]
+        )
         return []
 
     def _revoke(self, rows: Sequence[Values], kept: Sequence[str], log: Sequence[Values]) -> list[Row]:
@@ -254,7 +310,7 @@ class MemoryGraph:
             for fact in self._facts_of(each, inside, () if all else kept):
                 removed.setdefault(fact, ref)
         self._apply(removed=[statement(fact) for fact in removed])
-        listed = [[ref, kind, name or None, by or None, on] for (kind, name, by, on), ref in removed.items()]
+        listed = [[ref, *(part or None for part in fact)] for fact, ref in removed.items()]
         return [{"removed": listed[: most + 1]}]
 
     def _before_rename(self, ref: str, to: str, most: int, long: int) -> list[Row]:
@@ -272,7 +328,7 @@ class MemoryGraph:
     def _rename(self, ref: str, to: str, name: str, former: str, path: str, parent: str | None) -> list[Row]:
         inside, facts = self._with_facts(ref)
         new = {each: f"{type_of(each)}:{path}{name_of(each)[len(former) :]}" for each in inside} | {ref: to}
-        renamed = [(kind, name, new.get(by, by), new.get(on, on)) for kind, name, by, on in facts]
+        renamed = [(kind, name, new.get(by, by), new.get(on, on), end) for kind, name, by, on, end in facts]
         self._apply([statement(fact) for fact in renamed], [statement(fact) for fact in facts])
         return []
 
@@ -300,26 +356,29 @@ class MemoryGraph:
         `kept`."""
         number, refs = self.version.numbers.find(ref, -1), self.version.numbers.refs
         if self.version.exists(ref):
-            yield "ENTITY", "", "", ref
+            yield "ENTITY", "", "", ref, ""
         for container in self._views.containers_of(ref):
             if container in gone or container not in kept:
-                yield "MEMBER", "", ref, container
+                yield self._fact("MEMBER", "", ref, container)
         for member in self._views.members_of(ref):
-            yield "MEMBER", "", member, ref
+            yield self._fact("MEMBER", "", member, ref)
         for label, by in self.version.stored_on(ref).items():
             for principal in members(by):
-                yield _fact(label, refs[principal], ref)
+                yield self._fact(*_parts(label, refs[principal], ref))
         for place in self.version.places_of.get(number) or ():
             for label, by in self.version.stored_on(refs[place]).items():
                 if has_any(by, {number}):
-                    yield _fact(label, ref, refs[place])
+                    yield self._fact(*_parts(label, ref, refs[place]))
+
+    def _fact(self, kind: str, privilege: str, subject: str, object_: str) -> StoredFact:
+        return kind, privilege, subject, object_, self._end(kind, privilege, subject, object_) or ""
 
     # ---- the log, which is not kept ----------------------------------------------------------------------------------
     def _log_tail(self) -> list[Row]:
         from neo4j.time import DateTime
 
         now = DateTime.from_native(datetime.now(UTC))
-        return [{"chain": self.root.text, "head": None, "unchained": None, "at": now}]
+        return [{"chain": self.root.text, "head": None, "unchained": None, "at": now, "newest": None}]
 
     def _audit_write(self, rows: Sequence[Values]) -> list[Row]:
         return []
@@ -345,15 +404,26 @@ def _clauses(condition: Any) -> Clauses:
     )
 
 
-def _fact(label: str, principal: str, place: str) -> StoredFact:
-    """The fact of a label; the relationship of a tag begins at what has the tag."""
+def _parts(label: str, principal: str, place: str) -> tuple[str, str, str, str]:
+    """The fact of a label, without its end; the relationship of a tag begins at what has the tag."""
     effect, name = effect_and_privilege(label)
     return (effect, name, place, principal) if label == TAGGED else (effect, name, principal, place)
 
 
 def _tagging(row: Values) -> str:
-    return statement((TAGGED, "", row["object"], row["tag"]))
+    return statement((TAGGED, "", row["object"], row["tag"], ""))
 
 
-def _granting(row: Values) -> str:
-    return statement((row["effect"], row["privilege"], row["subject"], row["object"]))
+def _granting(row: Values, until: str = "") -> str:
+    return statement((row["effect"], row["privilege"], row["subject"], row["object"], until))
+
+
+def _split_end(text: str) -> tuple[str, str]:
+    """The statement of a fact without its end, and the end."""
+    until = parse_statement(text).until
+    return (text.removesuffix(f" until {until}"), until) if until else (text, "")
+
+
+def clock() -> int:
+    """The seconds since 1970."""
+    return int(time()) if cypher.now is None else cypher.now

@@ -15,8 +15,8 @@ from grantpath.engine.policy.facts import Fact
 from grantpath.engine.policy.index import ONE_LENGTH, ROLE, Lengths, PolicyIndex, PolicyProblem, label_of
 from grantpath.engine.policy.schema import (
     BUILT_IN,
-    FACTS_FORMAT,
     UPGRADE,
+    WITH_TAGS,
     BuiltinEntry,
     ConditionEntry,
     PolicyFile,
@@ -95,7 +95,7 @@ class Policy:
         """The whole policy, with what it extends, as JSON in the format of this version of grantpath."""
         fields = self.file.model_dump(by_alias=True, exclude={"extends"})
         if self.file.tags:
-            fields[UPGRADE] = FACTS_FORMAT
+            fields[UPGRADE] = WITH_TAGS
         else:  # the same text as before there were tags
             del fields["tags"], fields["changes"]["tag"]
         return json.dumps(fields, sort_keys=True)
@@ -104,6 +104,11 @@ class Policy:
     def source(self) -> str:
         """The whole policy as the JSON that its root stores; `from_source` reads it."""
         return self.canonical if self._source is None else self._source
+
+    @cached_property
+    def facts_format(self) -> int:
+        """The format of the facts beside the policy."""
+        return int(json.loads(self.source).get(UPGRADE, 1))
 
     @cached_property
     def digest(self) -> str:

@@ -20,7 +20,8 @@ from grantpath.graph.messages import short
 # The format of the facts beside a stored policy. A version that stores other kinds of facts raises it, and stores the
 # number with the policy under the key UPGRADE. So the digest changes, which each answer returns, and an older version,
 # which does not know the key, repeats its name in an error and gives no answer. A policy without the key has format 1.
-FACTS_FORMAT = 2  # 2: objects have tags
+WITH_TAGS, WITH_ENDS = 2, 3  # objects have tags; grants and memberships end
+FACTS_FORMAT = WITH_ENDS  # the latest that this version reads
 UPGRADE = "upgrade grantpath"
 BUILT_IN = Path(__file__).parents[1] / "policies"
 MAX_NAME = 255  # longer input is never a typo, and slow to compare

@@ -27,6 +27,7 @@ class ResolvedStatement:
     second_objects: dict[str, Reference]
     text: str
     target: Reference | None = None
+    until: str | None = None  # when the grant or the membership ends
     contains: bool = False  # the subject may have members of its own
     new_subject: bool = False  # the same actor added the subject earlier in the same batch
 
@@ -110,7 +111,9 @@ class Rules:
             subject.type in self.policy.file.members or subject.text in self.policy.builtins
         )
         target = self._target(statement, object_)
-        resolved = ResolvedStatement(kind, object_, subject, effect, privilege, second_objects, text, target, contains)
+        resolved = ResolvedStatement(
+            kind, object_, subject, effect, privilege, second_objects, text, target, statement.until, contains
+        )
         self._check(resolved, as_fact)
         return resolved
 
@@ -214,6 +217,8 @@ class Rules:
             raise Invalid(f"{subject} cannot be in {container}: members of {indefinite(container.type)} {what}")
         if change.kind == "remove" and self._comes_with_policy(subject, container):
             raise Invalid(f"{subject} holds {container} by the policy {self.policy.name}; it cannot be removed")
+        if change.until and self._comes_with_policy(subject, container):
+            raise Invalid(f"{subject} holds {container} by the policy {self.policy.name}; omit `until`")
 
     def _comes_with_policy(self, subject: Reference, container: Reference) -> bool:
         builtin = self.policy.builtins.get(subject.text)
@@ -280,6 +285,8 @@ class Rules:
             raise Invalid(
                 f"{change.subject} has {change.privilege} by the policy {self.policy.name}; it cannot be revoked"
             )
+        if change.until and change.effect == "ALLOW" and own and change.object == self.root:
+            raise Invalid(f"{change.subject} has {change.privilege} by the policy {self.policy.name}; omit `until`")
 
     def _grantable(self, privilege: str, object_: Reference) -> None:
         on = self.policy.names.privileges[privilege].on

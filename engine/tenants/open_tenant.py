@@ -14,7 +14,7 @@ from grantpath.engine.tenants import one_revision, registry
 from grantpath.engine.tenants.asked import with_question
 from grantpath.engine.tenants.one_revision import GuardedAsk
 from grantpath.engine.tenants.opening import other_policy
-from grantpath.engine.tenants.stored_policy import kept_policy
+from grantpath.engine.tenants.stored_policy import is_same, kept_policy
 from grantpath.graph.errors import GrantpathError, Inconsistent, Invalid
 from grantpath.graph.guard.store import Store
 from grantpath.graph.language.inputs import need_number
@@ -36,16 +36,15 @@ def following(verb: Callable[Concatenate[Self, Given], Result]) -> Callable[Conc
     @wraps(verb)
     def run(self: Self, *given: Given.args, **named: Given.kwargs) -> Result:
         deadline = time.monotonic() + self.store.timeout
-        if self._view is not None:
-            given = tuple(map(_again, given))  # type: ignore[assignment]
-            named = {name: _again(value) for name, value in named.items()}  # type: ignore[assignment]
+        given = tuple(map(_again, given))  # type: ignore[assignment]
+        named = {name: _again(value) for name, value in named.items()}  # type: ignore[assignment]
         while True:
-            view = self._view
+            view, used = self._view, self.policy
             try:
                 return verb(view or self, *given, **named)  # type: ignore[arg-type]
             except GrantpathError as error:
                 in_time = isinstance(error, Inconsistent | Invalid) and time.monotonic() <= deadline
-                if view is None or not in_time or not self._must_repeat(view, error):
+                if not in_time or not (self._adopts(error, used) if view is None else self._must_repeat(view, error)):
                     with_question(error, verb, given, named, (view or self).policy, self.root)
                     raise
 
@@ -123,6 +122,26 @@ class OpenTenant:
             return not writing and error.code in ("policy_changed", "write_under_way")
         if kept["digest"] != self.policy.digest:
             self._use(kept_policy(self.store, self.tenant, kept))
+            self.follow()
+        return True
+
+    def _adopts(self, error: GrantpathError, used: Policy) -> bool:
+        """Must the call be repeated, because the root's policy is the same as the one that was used, but its facts got
+        a later format? Another thread may have adopted it."""
+        if not isinstance(error, Inconsistent):
+            return False
+        return self.policy is not used or self.adopt() or self.policy is not used
+
+    def adopt(self) -> bool:
+        """Uses the root's policy as it is stored now, if it decides as this one does. False if nothing changes."""
+        kept = registry.find(self.store, self.tenant)
+        if kept is None or kept["digest"] == self.policy.digest:
+            return False
+        stored = kept_policy(self.store, self.tenant, kept)
+        if not is_same(stored, self.policy):
+            return False
+        self._use(Policy(self.policy.file, stored.source))  # the file lists types in the order of its author
+        if self._view is not None:
             self.follow()
         return True
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from grantpath.engine.change.deltas import BULK, Delta, StoredFact, delta_of
 from grantpath.engine.policy.policy import Policy
-from grantpath.engine.transfer.rows import Edges, ResolvedRows
+from grantpath.engine.transfer.rows import Edges, ResolvedRows, label_parts
 from grantpath.engine.transfer.tables import Ints
 
 Facts = tuple[Ints, Edges]  # entities by number, and edges
@@ -20,7 +20,7 @@ def delta_of_import(policy: Policy, rows: ResolvedRows, added: Facts, removed: F
 def _facts(rows: ResolvedRows, facts: Facts) -> Iterator[StoredFact]:
     texts, (entities, edges) = rows.names.texts, facts
     for at in entities.tolist():
-        yield "ENTITY", "", "", texts[at]
+        yield "ENTITY", "", "", texts[at], ""
     for start, end, label in zip(edges.start.tolist(), edges.end.tolist(), edges.label.tolist(), strict=True):
-        kind, _, privilege = rows.labels[label].partition(" ")
-        yield kind, privilege, texts[start], texts[end]
+        kind, privilege, until = label_parts(rows.labels[label])
+        yield kind, privilege, texts[start], texts[end], until

@@ -17,7 +17,6 @@ import pyarrow.parquet as pq
 from grantpath.engine.transfer.dump_meta import META
 from grantpath.engine.transfer.table_files import UNFINISHED
 from grantpath.engine.transfer.table_formats import Format
-from grantpath.engine.transfer.tables import TABLES
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.files.private_files import create_private, make_private
 
@@ -131,15 +130,18 @@ class Writer:
 
     def __init__(self, file: Path, columns: Sequence[str], format_: Format) -> None:
         self.name = file.name
+        self._width = len(columns)
         self.contents = Contents()
         self._sink = Hashed(file)
         self._out = Parquet(self._sink, columns) if format_ == "parquet" else Lines(self._sink, columns, format_)
         self._part: list[Sequence[str]] = []
 
     def add(self, row: Sequence[str]) -> None:
-        """Adds a row."""
+        """Adds a row, which may lack values for the last columns. Further values are left out: they show that the root
+        changed since the columns were chosen, so the dump is repeated."""
+        row = [*row, *[""] * (self._width - len(row))][: self._width]
         self._part.append(row)
-        self.contents.add([*row])
+        self.contents.add(row)
         if len(self._part) == PART:
             self._flush()
 
@@ -200,9 +202,9 @@ def from_json(value: Any) -> Any:
     return value
 
 
-def writers(directory: Path, format_: Format, names: Iterable[str]) -> dict[str, Writer]:
-    """A writer for each of these tables."""
-    return {name: Writer(directory / f"{name}.{format_}", TABLES[name], format_) for name in names}
+def writers(directory: Path, format_: Format, tables: Mapping[str, Sequence[str]]) -> dict[str, Writer]:
+    """A writer for each of these tables, which are given with their columns."""
+    return {name: Writer(directory / f"{name}.{format_}", columns, format_) for name, columns in tables.items()}
 
 
 @contextmanager

@@ -14,6 +14,8 @@ from grantpath.graph.files.private_files import create_private
 
 META = "meta.json"
 FORMAT, WITH_TAGS = "grantpath dump 1", "grantpath dump 2"  # the second one has the table `tags`
+WITH_ENDS = "grantpath dump 3"  # may have that table, and has the columns `until`
+FORMATS = (FORMAT, WITH_TAGS, WITH_ENDS)
 NOTES = ("history", "deltas", "refusals", "requests")  # each is a file of JSON lines
 OPTIONAL = ("deltas",)  # older dumps lack them
 MAX_LINE_BYTES = 100_000_000
@@ -65,10 +67,10 @@ def read_meta(directory: Path) -> DumpMeta | None:
     fields = _fields(directory)
     if fields is None:
         return None
-    if fields["format"] not in (FORMAT, WITH_TAGS):
+    if fields["format"] not in FORMATS:
         raise InvalidInput(
             f"{directory / META}: the format is {str(fields['format'])[:80]!r}, but this version of grantpath reads "
-            f"{FORMAT!r} and {WITH_TAGS!r}; restore it with the version that wrote it, and {_AGAIN} with this one; "
+            f"{', '.join(map(repr, FORMATS))}; restore it with the version that wrote it, and {_AGAIN} with this one; "
             f"{_TABLES_ALONE}"
         )
     try:

@@ -1,6 +1,6 @@
 """Dumps a root into a folder: its facts as tables of a bulk import, its policy, its history. `load` restores it."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -15,6 +15,7 @@ from grantpath.engine.transfer.dump_meta import (
     FORMAT,
     META,
     NOTES,
+    WITH_ENDS,
     WITH_TAGS,
     DumpMeta,
     KeptPolicy,
@@ -24,7 +25,7 @@ from grantpath.engine.transfer.dump_meta import (
 )
 from grantpath.engine.transfer.table_files import read_back
 from grantpath.engine.transfer.table_formats import Format
-from grantpath.engine.transfer.tables import TABLES
+from grantpath.engine.transfer.tables import ENDS, TABLES
 from grantpath.graph.client import telemetry
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.guard.store import Store
@@ -68,9 +69,11 @@ def _dump(
     ask = streaming(authorizer.store, authorizer.tenant)
     with filling(directory) as opened:
         revision = int(guarded("revision")["revision"])
-        # without tags, a dump is one that earlier versions read
+        # without tags and ends, a dump is one that earlier versions read
         names = [name for name in TABLES if name != "tags" or authorizer.policy.file.tags]
-        tables = writers(directory, format_, names)
+        ends = ENDS if next(iter(ask("dump_head")))["ends"] is not None else {}
+        columns = {name: (*TABLES[name], *ends.get(name, ())) for name in names}
+        tables = writers(directory, format_, columns)
         notes = {name: Notes(directory / f"{name}.jsonl") for name in NOTES}
         every: list[Writer | Notes] = [*tables.values(), *notes.values()]
         for each in every:
@@ -82,7 +85,7 @@ def _dump(
         rows = {name: each.contents.rows for name, each in tables.items()}
         kept = {name: each.contents.rows for name, each in notes.items()}
         meta = DumpMeta(
-            format=WITH_TAGS if authorizer.policy.file.tags else FORMAT,
+            format=WITH_ENDS if ends else WITH_TAGS if authorizer.policy.file.tags else FORMAT,
             root=authorizer.root.text,
             policy=KeptPolicy(name=head["policy"], digest=head["digest"], source=head["source"]),
             revision=revision,
@@ -93,16 +96,22 @@ def _dump(
             files=files,
         )
         write_meta(directory, meta)
-        _verify(directory, meta, tables, notes)
+        _verify(directory, meta, tables, notes, columns)
     return Dumped(rows, kept, revision)
 
 
-def _verify(directory: Path, meta: DumpMeta, tables: dict[str, Writer], notes: dict[str, Notes]) -> None:
+def _verify(
+    directory: Path,
+    meta: DumpMeta,
+    tables: dict[str, Writer],
+    notes: dict[str, Notes],
+    columns: Mapping[str, Sequence[str]],
+) -> None:
     """Reads a finished dump back. Raises InvalidInput if it has other contents than were written."""
     if read_meta(directory) != meta:
         raise _differs(directory / META)
     for name, table in tables.items():
-        if Contents(read_back(directory / table.name, name)) != table.contents:
+        if Contents(read_back(directory / table.name, name, columns[name])) != table.contents:
             raise _differs(directory / table.name)
     for name, note in notes.items():
         found = Contents()
@@ -153,7 +162,7 @@ def tables_of(ask: Stream, policy: Policy, root: Reference) -> dict[str, list[tu
 
 def rows_of(ask: Stream, policy: Policy, root: Reference) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The rows, each with its table, without those that come with the policy: entities sorted by reference, then edges
-    sorted by subject."""
+    sorted by subject. A fact without an end has no value for the column `until`."""
     kinds = {name: "objects" if entry.kind == "object" else "subjects" for name, entry in policy.file.types.items()}
     own = {root.text, *policy.builtins}
     for row in ask("dump_entities"):
@@ -169,12 +178,14 @@ def _edges(
     row: Row, comes_with_policy: Callable[[str], bool], is_preset: Callable[[str, str], bool]
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
     ref = row["ref"]
-    yield from (("members", (ref, of)) for of in sorted(row["containers"]) if not comes_with_policy(of))
+    for of, until in sorted(row["containers"]):
+        if not comes_with_policy(of):
+            yield "members", (ref, of, *([until] if until else []))
     yield from (("owners", (object_, ref)) for object_ in sorted(row["owned"]) if not is_preset("", object_))
     yield from (("tags", (ref, tag)) for tag in sorted(row["tags"]))
-    for effect, privilege, object_ in sorted(row["grants"]):
+    for effect, privilege, object_, until in sorted(row["grants"]):
         if not is_preset(privilege, object_):
-            yield "grants", (effect.lower(), privilege, object_, ref)
+            yield "grants", (effect.lower(), privilege, object_, ref, *([until] if until else []))
 
 
 def _comes_with_policy(policy: Policy, member: str, of: str) -> bool:

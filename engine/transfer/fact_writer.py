@@ -11,7 +11,7 @@ from grantpath.engine.transfer.batch_writer import BatchWriter
 from grantpath.engine.transfer.import_delta import DeltaBuilder
 from grantpath.engine.transfer.import_plan import ImportDelta, Removals
 from grantpath.engine.transfer.reference_numbers import ABSENT
-from grantpath.engine.transfer.rows import Edges
+from grantpath.engine.transfer.rows import Edges, label_parts
 from grantpath.engine.transfer.tables import Ints
 from grantpath.graph.guard.bulk_write import Bulk
 from grantpath.graph.progress import ReportCount
@@ -77,7 +77,7 @@ class FactWriter:
 
     # ---- edges ---------------------------------------------------------------------------------------------------
     def _write_edges(self, writer: BatchWriter, edges: Edges) -> None:
-        words = np.array([label.partition(" ")[0] for label in self._labels], dtype=np.str_)
+        words = np.array([label_parts(label)[0] for label in self._labels], dtype=np.str_)
         member = words == "MEMBER"
         chosen = member[edges.label]
         self._write_members(writer, edges.only(chosen))
@@ -88,11 +88,13 @@ class FactWriter:
         to_role = is_role[self._names.type_codes()][edges.end]
         for at in range(0, len(to_role), BATCH):
             part, role = edges.only(slice(at, at + BATCH)), to_role[at : at + BATCH]
-            groups, roles = self._pairs(part.only(~role)), self._pairs(part.only(role))
-            writer.put("load_members", len(role), groups=groups, roles=roles)
+            groups, roles = (
+                {**self._pairs(some), "labels": some.label.tolist()} for some in (part.only(~role), part.only(role))
+            )
+            writer.put("load_members", len(role), groups=groups, roles=roles, until=self._until())
 
     def _write_grants(self, writer: BatchWriter, edges: Edges, words: npt.NDArray[np.str_]) -> None:
-        privileges = [label.partition(" ")[2] for label in self._labels]
+        privileges = [label_parts(label)[1] for label in self._labels]
         for at in range(0, len(edges.label), BATCH):
             part = edges.only(slice(at, at + BATCH))
             word = words[part.label]
@@ -101,11 +103,16 @@ class FactWriter:
                 "load_grants",
                 len(word),
                 privileges=privileges,
-                allow={**self._pairs(allow), "privileges": allow.label.tolist()},
-                deny={**self._pairs(deny), "privileges": deny.label.tolist()},
+                until=self._until(),
+                allow={**self._pairs(allow), "labels": allow.label.tolist()},
+                deny={**self._pairs(deny), "labels": deny.label.tolist()},
                 owns=self._pairs(owns),
                 tags=self._pairs(tags),
             )
+
+    def _until(self) -> list[str | None]:
+        """The end of each label."""
+        return [label_parts(label)[2] or None for label in self._labels]
 
     def _pairs(self, edges: Edges) -> dict[str, list[int]]:
         """The database ids of both ends."""

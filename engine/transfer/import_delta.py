@@ -14,9 +14,9 @@ from grantpath.engine.change.change_step import Kept
 from grantpath.engine.change.deltas import Delta
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.transfer.delta_of_import import delta_of_import
-from grantpath.engine.transfer.import_plan import ImportDelta, Plan, PlanListing, Removals
+from grantpath.engine.transfer.import_plan import ImportDelta, Plan, PlanListing, Removals, table_of
 from grantpath.engine.transfer.reference_numbers import ABSENT
-from grantpath.engine.transfer.rows import Edges, Links, Listed, ResolvedRows
+from grantpath.engine.transfer.rows import Edges, Links, Listed, ResolvedRows, fact_label, label_parts
 from grantpath.engine.transfer.tables import SHOWN, Ints, Problems, Table
 from grantpath.graph.distinct_numbers import distinct
 from grantpath.graph.guard.store import Store
@@ -155,7 +155,8 @@ class DeltaBuilder:
     # ---- cycles of memberships ------------------------------------------------------------------------------------
     def _check_cycles(self, problems: Problems) -> None:
         """Collects memberships that, with those in the graph, would make a subject a member of itself."""
-        members = [links.only(links.label == self._rows.label("MEMBER")) for links in self._rows.links]
+        is_member = np.array([label_parts(label)[0] == "MEMBER" for label in self._rows.labels], dtype=np.bool_)
+        members = [links.only(is_member[links.label]) for links in self._rows.links]
         above: dict[str, set[str]] = {}
         row_of: dict[tuple[str, str], tuple[Table, int]] = {}
         inner_types = [type_ in self._policy.file.members for type_ in self.names.all_types]
@@ -199,7 +200,7 @@ class DeltaBuilder:
         nothing = np.empty(0, dtype=np.int64)
         entities = np.concatenate([delta.entities, delta.created])
         return delta_of_import(
-            self._policy, self._rows, (entities, delta.edges), (nothing, Edges(nothing, nothing, nothing)), every
+            self._policy, self._rows, (entities, delta.edges), (nothing, delta.removals.replaced), every
         )
 
     def kept(self, delta: ImportDelta) -> Kept:
@@ -219,7 +220,7 @@ class DeltaBuilder:
         """The additions and removals as rows."""
         added = self._listing(np.concatenate([delta.entities, delta.created]), delta.edges)
         nothing = np.empty(0, dtype=np.int64)
-        return Plan(added, self._listing(nothing, Edges(nothing, nothing, nothing)), {}, [])
+        return Plan(added, self._listing(nothing, delta.removals.replaced), {}, [])
 
     def _listing(self, entities: Ints, edges: Edges) -> PlanListing:
         return PlanListing(self._rows, self._policy, entities, edges.only(~self._comes_with_policy(edges)))
@@ -289,10 +290,33 @@ class DeltaBuilder:
         listed = self._all_edges(added)
         old = self._old_edges(np.concatenate([links.start for links in listed]))
         columns = (np.concatenate([getattr(links, one) for links in listed]) for one in ("start", "end", "label"))
+        facts, keeps = self._facts(), self._keeps_ends()  # the first may add labels, on whose number keys depend
         keys = distinct(self._key(*columns))
         keys = keys[~np.isin(keys, self._key(old[:, 0], old[:, 1], old[:, 2]))]
         width, labels = len(self.names), len(self._rows.labels)
-        return Edges(keys // labels // width, keys // labels % width, keys % labels), Removals([], [], [])
+        edges = Edges(keys // labels // width, keys // labels % width, keys % labels)
+        there = self._key(old[:, 0], old[:, 1], facts[old[:, 2]])
+        edges = edges.only(
+            ~(keeps[edges.label] & np.isin(self._key(edges.start, edges.end, facts[edges.label]), there))
+        )
+        replaced = np.isin(there, self._key(edges.start, edges.end, facts[edges.label]))
+        former = Edges(old[:, 0], old[:, 1], old[:, 2]).only(replaced)
+        return edges, Removals(old[replaced, 3].tolist(), [], [], former)
+
+    def _facts(self) -> Ints:
+        """By label: the number of the label without its end. A new edge with such a label is the fact of an existing
+        one with another end."""
+        return np.array([self._rows.label(fact_label(text)) for text in [*self._rows.labels]] or [0], dtype=np.int64)
+
+    def _keeps_ends(self) -> Marks:
+        """By label: whether the import leaves the ends of such facts alone, because no row of the table has one."""
+        tables = self._rows.ending
+        return np.array([table_of(label) not in tables for label in self._rows.labels] or [False], dtype=np.bool_)
+
+    def ends(self, delta: ImportDelta) -> Iterator[str]:
+        """The different ends of the facts that the import adds."""
+        ends = (label_parts(self._rows.labels[label])[2] for label in distinct(delta.edges.label).tolist())
+        return (end for end in ends if end)
 
     def _all_edges(self, added: Ints) -> list[Links | Edges]:
         """Every edge that must exist after the import: those of the rows, and the roles that come with a type."""

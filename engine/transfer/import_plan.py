@@ -7,8 +7,8 @@ from functools import cached_property
 import numpy as np
 
 from grantpath.engine.policy.policy import Policy
-from grantpath.engine.transfer.rows import Edges, ResolvedRows
-from grantpath.engine.transfer.tables import SAY, TABLES, Ints
+from grantpath.engine.transfer.rows import Edges, ResolvedRows, label_parts
+from grantpath.engine.transfer.tables import TABLES, Ints, said
 from grantpath.graph.errors import InvalidInput
 
 SHOWN = 5
@@ -18,11 +18,13 @@ PART = 0.1
 
 @dataclass(frozen=True)
 class Removals:
-    """The removals of an import, by database ids: edges, entities, and entities that remain as names."""
+    """The removals of an import, by database ids: edges, entities, and entities that remain as names. `replaced`: those
+    of the edges whose facts stay, with another end."""
 
     edges: list[int]
     nodes: list[int]
     demotions: list[int]
+    replaced: Edges
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,8 @@ class ImportDelta:
 
 def table_of(label: str) -> str:
     """The table of the edges that have a label of ResolvedRows; empty for the rows of entities."""
-    return {"MEMBER": "members", "OWNS": "owners", "TAGGED": "tags", "LISTED": ""}.get(label, "grants")
+    kind, _, _ = label_parts(label)
+    return {"MEMBER": "members", "OWNS": "owners", "TAGGED": "tags", "LISTED": ""}.get(kind, "grants")
 
 
 class PlanListing:
@@ -80,7 +83,7 @@ class PlanListing:
 
     def statements(self, table: str, first: int | None = None) -> list[str]:
         """All rows of a table, or the first ones, as statements, e.g. `add user:ann`."""
-        return [SAY[table].format(*self._row(table, at)) for at in self._at[table][:first].tolist()]
+        return [said(table, self._row(table, at)) for at in self._at[table][:first].tolist()]
 
     def lines(self, held: Mapping[str, int] | None = None) -> Iterator[str]:
         """A line for each table: the number of rows (of the number in `held`), and the first ones."""
@@ -100,12 +103,12 @@ class PlanListing:
         if table in ("subjects", "objects"):
             return [texts[at]]
         start, end = texts[self._edges.start[at]], texts[self._edges.end[at]]
+        effect, privilege, until = label_parts(self._labels[self._edges.label[at]])
         if table in ("members", "tags"):
-            return [start, end]
+            return [start, end, until]
         if table == "owners":
             return [end, start]
-        effect, _, privilege = self._labels[self._edges.label[at]].partition(" ")
-        return [effect.lower(), privilege, end, start]
+        return [effect.lower(), privilege, end, start, until]
 
 
 @dataclass(frozen=True)
@@ -130,7 +133,9 @@ class Plan:
 
     @property
     def reason(self) -> str:
-        """Why it needs consent; empty if it needs none."""
+        """Why it needs consent; empty if it needs none. An import that only adds removes at most former ends."""
+        if not self.held:
+            return ""
         much = [table for table, count in self.counts.items() if count > PART * self.held.get(table, 0)]
         if much:
             return f"that is more than a tenth of {', '.join(much)}"

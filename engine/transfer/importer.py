@@ -13,9 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from grantpath import cypher
 from grantpath.engine.change.audit_writer import append, whole
 from grantpath.engine.change.change_step import Kept
 from grantpath.engine.change.deltas import Delta
+from grantpath.engine.change.facts_format import allow_ends
+from grantpath.engine.policy.schema import WITH_ENDS
 from grantpath.engine.tenants import opening, registry
 from grantpath.engine.tenants.open_tenant import OpenTenant
 from grantpath.engine.transfer.dump_meta import NOTES, read_meta
@@ -31,6 +34,7 @@ from grantpath.graph.client import telemetry
 from grantpath.graph.errors import Inconsistent
 from grantpath.graph.guard.bulk_write import Bulk, bulk_write
 from grantpath.graph.guard.transaction import Send, query_by_name
+from grantpath.graph.language.ends import end_of, seconds_of
 from grantpath.graph.messages import printable, short
 from grantpath.graph.progress import ReportCount
 
@@ -50,6 +54,7 @@ class LoadReport:
     that lists facts. `kept_grants` and `kept_memberships`: how many grants and memberships the created names had
     before. They count from now on, with what was meant when they were written. `staying`: the entities that a
     replacement of some tables did not find in them, and did not remove because facts of the other tables name them.
+    `past`: the facts that were not loaded because their end is past, as statements.
     """
 
     rows: dict[str, int]
@@ -66,12 +71,22 @@ class LoadReport:
     kept_grants: int = 0
     kept_memberships: int = 0
     staying: Sequence[str] = ()
+    past: Sequence[str] = ()
 
     @property
     def taken_over(self) -> str | None:
         """What the created names had already; None if nothing."""
         kept = Kept(self.kept_grants, self.kept_memberships).text
         return f"names that {'it would create' if self.plan else 'it created'} have {kept}" if kept else None
+
+    @property
+    def omitted(self) -> str | None:
+        """The facts that were not loaded because their end is past, the first ones by name; None if there are none."""
+        if not self.past:
+            return None
+        more = f", ... and {len(self.past) - SHOWN:,} more" if len(self.past) > SHOWN else ""
+        facts = "; ".join(map(printable, self.past[:SHOWN]))
+        return f"{len(self.past):,} row{'s' * (len(self.past) > 1)} not loaded, whose end is past: {facts}{more}"
 
     @property
     def stays(self) -> str | None:
@@ -151,6 +166,7 @@ class _Load:
         self._loaded = self._only or list(TABLES)
         self._replace = replace
         self._by = authorizer.operator(by)
+        self._authorizer = authorizer
         self._store = authorizer.store
         self._tenant = authorizer.tenant
         self._policy = authorizer.policy
@@ -161,21 +177,27 @@ class _Load:
         self._what = " ".join(["load", *options, short(directory.resolve().name)])
         self._meta = read_meta(directory)
         self.restore = Restore(authorizer, directory, self._meta) if self._meta else None
+        self._restores = False  # whether the rows were resolved to be restored with their history
 
     def run(self, dry_run: bool, consent: Consent, list_facts: bool) -> LoadReport:
         problems = Problems()
         tables = self._tables(problems)
         rows = self._resolve(tables, problems)
         counts, twice = {name: len(tables[name]) for name in self._loaded}, rows.duplicates()
+        if rows.has_ends and not dry_run:
+            self._need_format()
         with bulk_write(self._store, self._tenant, self._what, self._undoing) as bulk:
             builder = self._builder(rows, problems)
             delta = builder.delta()
             self._progress("checking", len(tables) + 1, len(tables) + 1)
             note = self._why_not_restored(dry_run)
             restores = self.restore is not None and note is None
+            if restores != self._restores and rows.ending:
+                raise Inconsistent(f"{self._tenant} was changed by another writer meanwhile; load it again")
             details: dict[str, Any] = {"duplicates": twice, "restored": restores, "note": note}
             details["kept_grants"], details["kept_memberships"] = builder.kept(delta)
             details["staying"] = builder.staying()
+            details["past"] = tuple(rows.past)
             if dry_run:
                 details["plan"] = builder.plan(delta)
                 details["delta"] = builder.recorded(delta, every=True) if list_facts else None
@@ -184,10 +206,19 @@ class _Load:
                 )
             if not (delta.size or restores):
                 return LoadReport(counts, False, bulk.revision, 0, 0, **details)
-            if delta.removed:
+            if self._replace and delta.removed:
                 need_consent(builder.plan(delta), consent, self._what)
             revision, hash_ = self._put_all(bulk, delta, builder, rows, sum(counts.values()), restores)
         return LoadReport(counts, True, revision, delta.added, delta.removed, **details, hash=hash_)
+
+    def _need_format(self) -> None:
+        """Raises the format of the root's facts, unless a dump is restored, which does that itself."""
+        if self._restores:
+            registry.create_schema(self._store)  # a database of an older version has no index of ends
+        elif self._policy.facts_format < WITH_ENDS:
+            allow_ends(self._authorizer)
+            self._authorizer.adopt()
+            self._policy = self._authorizer.policy
 
     def _why_not_restored(self, dry_run: bool) -> str | None:
         """Why a dump is not restored; None if it is, and for another folder. Raises NeedsRecreation."""
@@ -222,7 +253,7 @@ class _Load:
         self, bulk: Bulk, delta: ImportDelta, builder: DeltaBuilder, rows: ResolvedRows, of: int, restores: bool
     ) -> tuple[int, str | None]:
         """Writes and removes; returns the revision and the hash of the log entry."""
-        bulk.begin()
+        bulk.begin(min((seconds_of(end) for end in builder.ends(delta)), default=None))
         FactWriter(builder, rows.labels, self._policy, self._progress).write(bulk, delta)
         note_removals(bulk, delta.removals)
         if self.restore and restores:
@@ -249,4 +280,9 @@ class _Load:
             done.append(table)
             self._progress("checking", len(done), len(tables) + 1)
 
-        return ResolvedRows(self._policy, self._root, tables, problems, step)
+        # a dump that is restored keeps facts that have ended since: their ends are made afterwards
+        self._restores = self.restore is not None and self._why_not_restored(dry_run=True) is None
+        now = (
+            None if self._restores else end_of(cypher.load("clock").run(self._store.read, root=self._tenant)[0]["now"])
+        )
+        return ResolvedRows(self._policy, self._root, tables, problems, step, now)

@@ -8,7 +8,7 @@ import pyarrow as pa
 from grantpath.engine.transfer import tables
 from grantpath.engine.transfer.tables import MAX_LINE_BYTES, Column, Problems, Source, Table
 from grantpath.graph.errors import InvalidInput
-from grantpath.graph.files.bounded_parquet import announced, codes, read_bounded
+from grantpath.graph.files.bounded_parquet import Kind, announced, codes, column_names, read_bounded
 
 # Distinct rows take at least about a byte each in a compressed file. A file far below that repeats a few rows.
 FREE_ROWS = 100_000
@@ -17,8 +17,8 @@ FREE_BYTES = 10_000_000
 BYTES_PER_BYTE = 100
 
 
-def read_parquet_table(source: Source, columns: Sequence[str], problems: Problems) -> Table:
-    """Reads one table. Rows with an empty value are added to `problems`.
+def read_parquet_table(source: Source, columns: Sequence[str], optional: Sequence[str], problems: Problems) -> Table:
+    """Reads one table. Rows with an empty value are added to `problems`. Values of `optional` columns may be missing.
 
     Raises InvalidInput for a file that cannot be read, has other columns or types, has far more rows or decoded bytes
     than a file of its size can have without repetition, or contains a string that is not UTF-8, or is longer than a
@@ -26,12 +26,17 @@ def read_parquet_table(source: Source, columns: Sequence[str], problems: Problem
     """
     _check_footers(source)
     # A text that is too long for a reference is reported later, with its row.
-    parts = [read_bounded([part], dict.fromkeys(columns, "text"), max_text=MAX_LINE_BYTES) for part in source.parts]
-    encoded = {column: _encoded([part.column(column) for part in parts]) for column in columns}
+    there = column_names(source.parts[0]) if source.parts else []
+    kinds: dict[str, Kind] = dict.fromkeys([*columns, *(each for each in optional if each in there)], "text")
+    parts = [read_bounded([part], kinds, max_text=MAX_LINE_BYTES) for part in source.parts]
+    encoded = {column: _encoded([part.column(column) for part in parts]) for column in kinds}
     numbers = np.concatenate(
         [source.number(at, 1) + np.arange(len(part), dtype=np.int64) for at, part in enumerate(parts)]
     )
     kept = np.ones(len(numbers), dtype=np.bool_)
+    for column in optional:
+        one = encoded.get(column, Column(np.full(len(numbers), -1, dtype=np.int64), []))
+        encoded[column] = Column(np.where(one.codes < 0, len(one.values), one.codes), [*one.values, ""])
     for column, one in encoded.items():
         for row in np.flatnonzero((one.codes < 0) & kept).tolist():
             problems.row(source, int(numbers[row]), f"the column {column!r} is empty; give it a value")

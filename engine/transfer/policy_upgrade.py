@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from grantpath.engine.change.audit_writer import append, whole
 from grantpath.engine.change.deltas import Delta
+from grantpath.engine.change.facts_format import of_format
 from grantpath.engine.policy import policy as policies
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.policy.rule_graph import rule_graph
@@ -85,7 +86,9 @@ def _upgrade(authorizer: OpenTenant, new: Policy, by: str | None, dry_run: bool,
         if not registry.exists(store, tenant, root.text):
             raise registry.dropped(tenant)
         progress("reading facts", 0, 1)
-        facts = UpgradeFacts(store, tenant, policies.from_source(kept["source"]), new, root)
+        old = policies.from_source(kept["source"])
+        new = of_format(new, old.facts_format)  # an older version must not answer from these facts afterwards, either
+        facts = UpgradeFacts(store, tenant, old, new, root)
         progress("reading facts", 1, 1)
         problems = list(facts.problems(progress))
         if dry_run:

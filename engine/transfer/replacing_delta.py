@@ -104,23 +104,24 @@ class ReplacingDeltaBuilder(DeltaBuilder):
         return self._all
 
     def _edges(self, added: Ints) -> tuple[Edges, Removals]:
-        edges, _ = super()._edges(added)
+        edges, former = super()._edges(added)
         old, lost, names = self._old_edges(added), self._lost(added), self._wanted_names()
         stays = self._existing | names
         lost &= stays[old[:, 0]] & stays[old[:, 1]]  # the others are removed with their entities
         nodes = self.node[~stays & (self.node != ABSENT)].tolist()
         demotions = self.node[names & (self.node != ABSENT) & self._created].tolist()
-        return edges, Removals(old[lost, 3].tolist(), nodes, demotions)
+        return edges, Removals(old[lost, 3].tolist(), nodes, demotions, former.replaced)
 
     def _lost(self, added: Ints) -> Marks:
         """Marks the existing edges that must not exist after the import."""
+        facts, keeps = self._facts(), self._keeps_ends()  # before the keys, which depend on the number of labels
         listed = self._all_edges(added)
         wanted = self._key(
             *(np.concatenate([getattr(links, one) for links in listed]) for one in ("start", "end", "label"))
         )
         old = self._old_edges(added)
         lost: Marks = ~np.isin(self._key(old[:, 0], old[:, 1], old[:, 2]), wanted)
-        return lost
+        return lost & ~(keeps[old[:, 2]] & np.isin(self._key(old[:, 0], old[:, 1], facts[old[:, 2]]), wanted))
 
     def _all_edges(self, added: Ints) -> list[Links | Edges]:
         entities = np.flatnonzero(self._existing)

@@ -7,14 +7,17 @@ from pathlib import Path
 from typing import Any
 
 from grantpath import cypher
+from grantpath.engine.policy.policy import from_source
+from grantpath.engine.policy.rule_graph import rule_graph
 from grantpath.engine.tenants import registry
 from grantpath.engine.tenants.open_tenant import OpenTenant
+from grantpath.engine.tenants.stored_policy import is_same
 from grantpath.engine.transfer.dump_files import from_json
 from grantpath.engine.transfer.dump_meta import NOTES, DumpMeta, entries
 from grantpath.engine.transfer.tables import Column, Table
 from grantpath.graph.errors import GrantpathError, InvalidInput
 from grantpath.graph.guard.bulk_write import Bulk
-from grantpath.graph.guard.transaction import Row, Send
+from grantpath.graph.guard.transaction import Row, Send, query_by_name
 
 BATCH = 5_000
 BATCH_OF_DELTAS = 20  # each can hold 10,000 facts
@@ -48,7 +51,7 @@ class Restore:
         Raises NeedsRecreation, unless it is a dry run.
         """
         tenant, policy = self._target.tenant, self._meta.policy
-        if policy.digest != self._target.policy.digest:
+        if not is_same(from_source(policy.source), self._target.policy):
             version = " in another version" if policy.name == self._target.policy.name else ""
             return f"{tenant} has the policy {self._target.policy.name}, but the dump has {policy.name}{version}"
         row = self._read("restore_unused", top=self._target.root.text)
@@ -94,7 +97,13 @@ class Restore:
             yield part
 
     def last(self, ask: Send, _: int) -> None:
-        """To be called in the last transaction: sets the revision and the chain of the dump."""
+        """To be called in the last transaction: sets the revision, the chain and the policy of the dump, which differs
+        from that of the root at most by the format of its facts."""
+        policy = from_source(self._meta.policy.source)
+        if policy.digest != self._target.policy.digest:
+            named = query_by_name(ask, self._target.tenant)
+            named("set_policy", policy=policy.name, digest=policy.digest, source=policy.source)
+            named("write_policy_graph", digest=policy.digest, graph=rule_graph(policy))
         continued = {"revision": self.revision, "chain": self._meta.chain}
         cypher.load("restore_revision").run(ask, root=self._target.tenant, **continued)
 
@@ -104,7 +113,9 @@ class Restore:
             bulk.finish(self.last, lambda *_: None)
         except GrantpathError:  # a restore has no log entry, so its outcome is known by the revision only
             with suppress(GrantpathError):
-                if self._target.revision_now() == self.revision:
+                # read as it is, because facts of the dump may have ended since
+                row = self._read("log_entries", after=0, node=-1, limit=0)
+                if row["chain"] == self._meta.chain and row["revision"] >= self.revision:
                     return
             raise
 

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from grantpath.engine.change.deltas import statement
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.policy.statement_rules import ResolvedStatement, Rules
 from grantpath.engine.transfer.reference_numbers import ABSENT, ReferenceNumbers
 from grantpath.engine.transfer.tables import Ints, Problems, Table
 from grantpath.graph.distinct_numbers import distinct
 from grantpath.graph.errors import GrantpathError, Invalid
+from grantpath.graph.language.ends import end_text
 from grantpath.graph.language.reference import Reference, type_of
 from grantpath.graph.language.statement import Effect, Statement
 from grantpath.graph.messages import indefinite
@@ -58,16 +60,27 @@ class ResolvedRows:
     """All tables, resolved by the policy's rules. Rows that break a rule are reported to `problems` and omitted."""
 
     def __init__(
-        self, policy: Policy, root: Reference, tables: dict[str, Table], problems: Problems, done: Callable[[str], None]
+        self,
+        policy: Policy,
+        root: Reference,
+        tables: dict[str, Table],
+        problems: Problems,
+        done: Callable[[str], None],
+        now: str | None,
     ) -> None:
+        """Rows whose end is not after `now` are omitted, too; None for a dump, which keeps them."""
         self.names = ReferenceNumbers(policy, root)
         self._policy = policy
         self._rules = Rules(policy, root)
         self._problems = problems
         self.tables = tables
         self._numbers: dict[tuple[str, str], Ints] = {}
-        # The labels of edges: MEMBER, OWNS, TAGGED, ALLOW P, DENY P; and LISTED, for the rows of subjects and objects.
+        # The labels of edges: MEMBER, OWNS, TAGGED, ALLOW P, DENY P, some with ` until END`; and LISTED, for the
+        # rows of subjects and objects.
         self.labels: list[str] = []
+        self._now = now
+        self.past: list[str] = []  # the statements of the rows whose end is past
+        self.ending: set[str] = set()  # the tables in which a row has an end
         for name, table in tables.items():
             self._resolve(name, table)
             done(name)
@@ -80,6 +93,12 @@ class ResolvedRows:
             self._grants(),
         )
         self.links = [self.members, self.owners, self.tags, self.grants]
+
+    @property
+    def has_ends(self) -> bool:
+        """Whether a fact ends that the tables add."""
+        labels = (label for links in self.links for label in distinct(links.label).tolist())
+        return any(label_parts(self.labels[label])[2] for label in labels)
 
     def duplicates(self) -> dict[str, int]:
         """The number of rows that repeat an earlier row, by table; tables without duplicates are omitted."""
@@ -98,7 +117,7 @@ class ResolvedRows:
     # ---- references ------------------------------------------------------------------------------------------
     def _resolve(self, name: str, table: Table) -> None:
         for column, one in table.columns.items():
-            if column not in ("effect", "privilege"):
+            if column not in ("effect", "privilege", "until"):
                 self._numbers[name, column] = self.names.column(one)
 
     def _good(self, name: str, columns: Sequence[str]) -> tuple[Ints, list[Ints]]:
@@ -147,10 +166,13 @@ class ResolvedRows:
             self._rules.resolve(Statement(kind="add", object=text, text=f"add {text}"), as_fact=True)
 
     def _members(self) -> Links:
-        def statement_of(member: str, of: str, _: int) -> Statement:
-            return Statement(kind="member", object=of, subject=member, text=f"member {member} of {of}")
+        ends = self.tables["members"].columns["until"]
 
-        return self._links("members", "member", "of", [], statement_of)
+        def statement_of(member: str, of: str, row: int) -> Statement:
+            until = _end(ends.values[ends.codes[row]])
+            return Statement(kind="member", object=of, subject=member, until=until, text=f"member {member} of {of}")
+
+        return self._links("members", "member", "of", [ends.codes], statement_of)
 
     def _owners(self) -> Links:
         def statement_of(owner: str, object_: str, _: int) -> Statement:
@@ -166,17 +188,24 @@ class ResolvedRows:
 
     def _grants(self) -> Links:
         table = self.tables["grants"]
-        effects, privileges = table.columns["effect"], table.columns["privilege"]
+        effects, privileges, ends = (table.columns[name] for name in ("effect", "privilege", "until"))
 
         def statement_of(subject: str, object_: str, row: int) -> Statement:
             effect = _effect(effects.values[effects.codes[row]])
             privilege = privileges.values[privileges.codes[row]]
             text = f"{effect.lower()} {privilege} on {object_} to {subject}"
             return Statement(
-                kind="grant", object=object_, subject=subject, effect=effect, privilege=privilege, text=text
+                kind="grant",
+                object=object_,
+                subject=subject,
+                effect=effect,
+                privilege=privilege,
+                until=_end(ends.values[ends.codes[row]]),
+                text=text,
             )
 
-        return self._links("grants", "subject", "object", [effects.codes, privileges.codes], statement_of)
+        codes = [effects.codes, privileges.codes, ends.codes]
+        return self._links("grants", "subject", "object", codes, statement_of)
 
     def _links(
         self, name: str, start: str, end: str, more: Sequence[Ints], statement_of: Callable[[str, str, int], Statement]
@@ -194,7 +223,32 @@ class ResolvedRows:
         keys = [self._kinds[starts], self._kinds[ends], *(codes[rows] for codes in more)]
         labels = self._verdicts(table, rows, keys, resolve)
         good = labels >= 0
-        return Links(table, rows[good], starts[good], ends[good], labels[good])
+        found = Links(table, rows[good], starts[good], ends[good], labels[good])
+        self._need_one_end(found)
+        return found.only(self._is_to_come(found, columns))
+
+    def _need_one_end(self, links: Links) -> None:
+        """Reports the rows that repeat a fact with another end."""
+        facts = np.array([self.label(fact_label(label)) for label in [*self.labels]], dtype=np.int64)
+        key = self._key([links.start, links.end, facts[links.label]])
+        _, first, which = np.unique(key, return_index=True, return_inverse=True)
+        other = links.label != links.label[first][which]
+        self._problems.rows(
+            links.table,
+            links.rows[other],
+            lambda _: "an earlier row has the same fact with another end; keep one of them",
+        )
+
+    def _is_to_come(self, links: Links, columns: Sequence[Ints]) -> npt.NDArray[np.bool_]:
+        """Marks the rows whose end is not past, and notes the others."""
+        ends = [label_parts(label)[2] for label in self.labels]
+        if any(ends[label] for label in distinct(links.label).tolist()):
+            self.ending.add(links.table.name)
+        past = np.array([bool(self._now and end and end <= self._now) for end in ends], dtype=np.bool_)[links.label]
+        for row, label in zip(links.rows[past].tolist(), links.label[past].tolist(), strict=True):
+            start, end = (self.names.texts[int(column[row])] for column in columns)
+            self.past.append(statement((*label_parts(self.labels[label])[:2], start, end, ends[label])))
+        return ~past
 
     def _verdicts(
         self, table: Table, rows: Ints, keys: Sequence[Ints], resolve: Callable[[int], ResolvedStatement | None]
@@ -216,13 +270,30 @@ class ResolvedRows:
 
     def _label(self, resolved: ResolvedStatement | None) -> int:
         words = [resolved.edge, *([resolved.privilege] if resolved.privilege else [])] if resolved else ["LISTED"]
-        return self.label(" ".join(words))
+        until = ["until", resolved.until] if resolved and resolved.until else []
+        return self.label(" ".join([*words, *until]))
 
     def label(self, text: str) -> int:
         """The number of a label."""
         if text not in self.labels:
             self.labels.append(text)
         return self.labels.index(text)
+
+
+def fact_label(label: str) -> str:
+    """A label without its end."""
+    return label.partition(" until ")[0]
+
+
+def label_parts(label: str) -> tuple[str, str, str]:
+    """The kind, the privilege and the end of a label; empty if it has none."""
+    fact, _, until = label.partition(" until ")
+    kind, _, privilege = fact.partition(" ")
+    return kind, privilege, until
+
+
+def _end(text: str) -> str | None:
+    return end_text(text) if text else None
 
 
 def _effect(text: str) -> Effect:

@@ -4,7 +4,7 @@ Whatever could be a table and is not read is refused by its name, because a load
 """
 
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -13,7 +13,7 @@ import numpy as np
 from grantpath.engine.transfer.dump_meta import META
 from grantpath.engine.transfer.parquet_tables import read_parquet_table
 from grantpath.engine.transfer.table_formats import ENDINGS, accepted, split_ending
-from grantpath.engine.transfer.tables import TABLES, Column, Ints, Problems, Source, Table
+from grantpath.engine.transfer.tables import ENDS, TABLES, Column, Ints, Problems, Source, Table
 from grantpath.engine.transfer.text_tables import read_text_table, text_rows
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.files.bounded_parquet import stream_bounded
@@ -67,17 +67,17 @@ def read(
     for at, (name, columns) in enumerate(TABLES.items()):
         source = sources.get(name)
         if source is None:
-            tables[name] = Table(name, None, {column: Column(_none(), []) for column in columns}, _none())
+            every = (*columns, *ENDS.get(name, ()))
+            tables[name] = Table(name, None, {column: Column(_none(), []) for column in every}, _none())
         else:
             reader = read_parquet_table if source.format == "parquet" else read_text_table
-            tables[name] = reader(source, columns, problems)
+            tables[name] = reader(source, columns, ENDS.get(name, ()), problems)
         progress(at + 1, len(TABLES))
     return tables
 
 
-def read_back(file: Path, name: str) -> Iterator[list[str]]:
-    """The rows of a table that a dump wrote, one after the other. Raises InvalidInput."""
-    columns = TABLES[name]
+def read_back(file: Path, name: str, columns: Sequence[str]) -> Iterator[list[str]]:
+    """The rows of a table that a dump wrote with these columns, one after the other. Raises InvalidInput."""
     source = _source(name, file, [file])
     if source.format == "parquet":
         for part in stream_bounded([file], dict.fromkeys(columns, "text")).tables:

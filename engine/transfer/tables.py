@@ -20,7 +20,8 @@ TABLES: Mapping[str, Sequence[str]] = {
     "tags": ("object", "tag"),
     "grants": ("effect", "privilege", "object", "subject"),
 }
-# The statement for a row of each table.
+ENDS: Mapping[str, Sequence[str]] = {"members": ("until",), "grants": ("until",)}  # columns that may be missing
+# The statement for a row of each table, without its end.
 SAY: Mapping[str, str] = {
     "subjects": "add {0}",
     "objects": "add {0}",
@@ -29,11 +30,17 @@ SAY: Mapping[str, str] = {
     "tags": "tag {0} with {1}",
     "grants": "{0} {1} on {2} to {3}",
 }
-SHOWN = 20  # problems in a message
+SHOWN = 20  # problems and facts in a message
 DESCRIBED = 1_000  # rows whose problems are compared, to show equal problems once
 MAX_ROWS = 20_000_000  # of one table
 MAX_LINE_BYTES = 1_000_000  # of a row of a text table, or a value in Parquet
 _PART = 2**40  # more than the lines of a file
+
+
+def said(table: str, row: Sequence[str]) -> str:
+    """The statement for a row of a table, with its end if it has one."""
+    until = "".join(row[len(TABLES[table]) :])
+    return SAY[table].format(*row) + (f" until {until}" if until else "")
 
 
 @dataclass(frozen=True)
@@ -129,15 +136,15 @@ class Problems:
         return folded
 
 
-def check_columns(where: str, found: Sequence[str], wanted: Sequence[str]) -> None:
+def check_columns(where: str, found: Sequence[str], wanted: Sequence[str], optional: Sequence[str] = ()) -> None:
     """Raises InvalidInput, which begins with `where`, unless these are the columns of a table, in any order."""
-    names = ", ".join(wanted)
+    names = ", ".join([*wanted, *(f"{each} (if needed)" for each in optional)])
     for name in found:
-        if name not in wanted:
+        if name not in (*wanted, *optional):
             apart = [each for each in ";\t|" if name.split(each)[0] in wanted]
             hint = f"; separate them by commas, not by {apart[0]!r}" if apart else ""
             raise InvalidInput(f"{where}: the column {short(name)!r} is unknown; the columns are {names}{hint}")
-    for name in wanted:
+    for name in (*wanted, *(each for each in optional if each in found)):
         if found.count(name) != 1:
             what = "missing" if name not in found else "duplicated"
             raise InvalidInput(f"{where}: the column {name!r} is {what}; the columns are {names}")

@@ -50,14 +50,15 @@ class _Builder:
         return Table(self._source.table, self._source, columns, np.array(self._rows, dtype=np.int64))
 
 
-def read_text_table(source: Source, columns: Sequence[str], problems: Problems) -> Table:
-    """Reads one table. Rows with other columns or types are added to `problems`.
+def read_text_table(source: Source, columns: Sequence[str], optional: Sequence[str], problems: Problems) -> Table:
+    """Reads one table. Rows with other columns or types are added to `problems`. A value of an `optional` column that
+    is missing is empty.
 
     Raises InvalidInput for a file that cannot be read, a row that is too long, and compressed files that contain far
     more than files of their size can have without repetition.
     """
-    builder = _Builder(source, columns)
-    for number, values in text_rows(source, columns):
+    builder = _Builder(source, [*columns, *optional])
+    for number, values in text_rows(source, columns, optional):
         if isinstance(values, str):
             problems.row(source, number, values)
         else:
@@ -65,15 +66,18 @@ def read_text_table(source: Source, columns: Sequence[str], problems: Problems) 
     return builder.table()
 
 
-def text_rows(source: Source, columns: Sequence[str]) -> Iterator[tuple[int, Sequence[str] | str]]:
-    """The rows of a table: the number of each, and its values in the order of `columns`, or its problem as a text.
+def text_rows(
+    source: Source, columns: Sequence[str], optional: Sequence[str] = ()
+) -> Iterator[tuple[int, Sequence[str] | str]]:
+    """The rows of a table: the number of each, and its values in the order of `columns` and `optional`, or its problem
+    as a text.
 
     Raises InvalidInput as `read_text_table`.
     """
     rows = _csv_rows if source.format == "csv" else _json_rows
     budget = _Budget(source)
     for part in range(len(source.parts)):
-        yield from rows(_Lines(source, part, budget), columns)
+        yield from rows(_Lines(source, part, budget), columns, optional)
 
 
 class _Budget:
@@ -155,20 +159,22 @@ def _open(file: Path) -> io.BufferedReader | gzip.GzipFile:
     return io.BufferedReader(pa.CompressedInputStream(pa.OSFile(str(file)), "zstd"))
 
 
-def _csv_rows(lines: _Lines, columns: Sequence[str]) -> Iterator[tuple[int, Sequence[str] | str]]:
+def _csv_rows(
+    lines: _Lines, columns: Sequence[str], optional: Sequence[str]
+) -> Iterator[tuple[int, Sequence[str] | str]]:
     reader = csv.reader(lines, strict=True)
     line = 1
     try:
         header = next(reader, [])
-        check_columns(lines.place(1), header, columns)
-        order = [header.index(column) for column in columns]
+        check_columns(lines.place(1), header, columns, optional)
+        order = [header.index(column) if column in header else None for column in (*columns, *optional)]
         lines.begin_row()
         line = reader.line_num + 1
         for row in reader:
-            if len(row) == len(columns):
-                yield lines.number(line), [row[at] for at in order]
+            if len(row) == len(header):
+                yield lines.number(line), ["" if at is None else row[at] for at in order]
             elif row:
-                yield lines.number(line), f"has {len(row)} values, not {len(columns)}; write {','.join(header)}"
+                yield lines.number(line), f"has {len(row)} values, not {len(header)}; write {','.join(header)}"
             lines.begin_row()
             line = reader.line_num + 1
     except csv.Error as error:
@@ -177,7 +183,9 @@ def _csv_rows(lines: _Lines, columns: Sequence[str]) -> Iterator[tuple[int, Sequ
         ) from None
 
 
-def _json_rows(lines: _Lines, columns: Sequence[str]) -> Iterator[tuple[int, Sequence[str] | str]]:
+def _json_rows(
+    lines: _Lines, columns: Sequence[str], optional: Sequence[str]
+) -> Iterator[tuple[int, Sequence[str] | str]]:
     example = json.dumps(dict.fromkeys(columns, "..."))
     for text in lines:
         lines.begin_row()
@@ -189,8 +197,10 @@ def _json_rows(lines: _Lines, columns: Sequence[str]) -> Iterator[tuple[int, Seq
         except (ValueError, RecursionError) as error:
             yield number, f"{error}; each line must be one object, e.g. {example}"
             continue
-        wrong = _wrong_object(row, columns)
-        yield number, f"{wrong}; write {example}" if wrong else [row[column] for column in columns]
+        if isinstance(row, dict):
+            row = {**row, **{column: "" for column in optional if row.get(column) is None}}
+        wrong = _wrong_object(row, [*columns, *optional])
+        yield number, f"{wrong}; write {example}" if wrong else [row[column] for column in (*columns, *optional)]
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from grantpath.engine.policy.policy import Policy
 from grantpath.engine.policy.statement_rules import Rules
 from grantpath.engine.tenants.lifecycle import builtins
 from grantpath.engine.transfer.exporter import streaming, tables_of
-from grantpath.engine.transfer.tables import SAY
+from grantpath.engine.transfer.tables import said
 from grantpath.graph.errors import GrantpathError, Invalid
 from grantpath.graph.guard.store import Store
 from grantpath.graph.guard.transaction import AskByName, query_by_name
@@ -56,7 +56,7 @@ class UpgradeFacts:
         there = {row[0] for name in ("subjects", "objects") for row in self._tables[name]}
         for name, rows in self._tables.items():
             for row in rows:
-                text = SAY[name].format(*row)
+                text = said(name, row)
                 if done % STEP == 0:
                     progress("checking facts", done, self.count)
                 done += 1
@@ -75,10 +75,10 @@ class UpgradeFacts:
     def _split_names(self, names: list[str]) -> tuple[list[str], list[str]]:
         """The missing names that are needed (with grants, above such names, or in hidden subjects), and the rest."""
         needed: set[str] = set()
-        for _, _, object_, _ in self._tables["grants"]:
+        for _, _, object_, *_ in self._tables["grants"]:
             chain = self._old.chain(self._old.reference(object_, self._root), self._root)
             needed.update(ref.text for _, ref in chain)
-        needed.update(member for member, of in self._tables["members"] if of in self._old.hidden)
+        needed.update(member for member, of, *_ in self._tables["members"] if of in self._old.hidden)
         return [name for name in names if name in needed], [name for name in names if name not in needed]
 
     def _check(self, fact: Statement, there: set[str]) -> None:
@@ -118,7 +118,7 @@ class UpgradeFacts:
         for name, rows in self._tables.items():
             for row in rows:
                 for ref in gone.intersection(row):
-                    yield f"{SAY[name].format(*row)}: {self._new.name} has no {ref}; remove this fact first"
+                    yield f"{said(name, row)}: {self._new.name} has no {ref}; remove this fact first"
         for ref in [self._root.text, *sorted(self._old.builtins.keys() & self._new.builtins.keys())]:
             type_ = type_of(ref)
             if self._old.labels(type_) != self._new.labels(type_):
@@ -126,7 +126,7 @@ class UpgradeFacts:
 
     def _cycles(self) -> Iterator[str]:
         above: dict[str, set[str]] = {}
-        for member, of in self._tables["members"]:
+        for member, of, *_ in self._tables["members"]:
             above.setdefault(member, set()).add(of)
         for builtin in builtins(self._new):
             above.setdefault(builtin["ref"], set()).update(builtin["holds"])
@@ -187,7 +187,7 @@ class UpgradeFacts:
         for ref in sorted(self._old.builtins.keys() | self._new.builtins.keys()):
             yield scope(0, "inside" if ref not in self._new.builtins else "entity", ref)
         names = {old for old, _ in self.renamed}
-        for _, privilege, object_, subject in self._tables["grants"]:
+        for _, privilege, object_, subject, *_ in self._tables["grants"]:
             if privilege in names:
                 yield scope(0, "edge", object_, subject)
 

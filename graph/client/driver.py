@@ -13,6 +13,12 @@ from grantpath.graph.errors import Unavailable
 if TYPE_CHECKING:
     import neo4j
 
+FORBIDDEN = "Neo.ClientError.Security.Forbidden"
+READ_ONLY = (  # the errors of a write by a user who may only read, and in a database that can only be read
+    FORBIDDEN,
+    "Neo.ClientError.General.ForbiddenOnReadOnlyDatabase",
+    "Neo.ClientError.General.WriteOnReadOnlyAccessDatabase",
+)
 CONNECTIONS = 100  # in one pool; further callers wait for a free one
 IDLE_SECONDS = 30.0  # a connection idle for this long is probed by the system, and tested by the driver before use
 
@@ -74,6 +80,12 @@ def code_of(error: Exception) -> str | None:
     return error.code if isinstance(error, Neo4jError) else None
 
 
+def is_of_reader(error: Exception) -> bool:
+    """Is it an error, in words, about a user or a database that may only read?"""
+    cause = error.__cause__
+    return isinstance(cause, Exception) and code_of(cause) in READ_ONLY
+
+
 def is_of_driver(error: BaseException) -> bool:
     """Is it one of the driver's own errors?"""
     from neo4j.exceptions import DriverError, Neo4jError
@@ -102,7 +114,7 @@ def in_words(uri: str, error: Exception) -> Unavailable:
             f"{uri} refuses every login of this user for a while, after several wrong ones: check auth=, or NEO4J_USER "
             "and NEO4J_PASSWORD, here and in other programs; then ask again"
         )
-    if isinstance(error, Neo4jError) and code == "Neo.ClientError.Security.Forbidden":
+    if isinstance(error, Neo4jError) and code == FORBIDDEN:
         text = (error.message or "").splitlines()[0]
         return Unavailable(f"{uri}: the database user lacks a privilege: {text}; grant it, see docs/operating.md")
     if isinstance(error, ServiceUnavailable | SessionExpired | OSError):

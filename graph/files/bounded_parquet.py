@@ -141,6 +141,12 @@ def announced(file: AnyPath) -> tuple[int, int]:
     return footer.rows, footer.size
 
 
+def column_names(file: AnyPath) -> list[str]:
+    """The columns of a file. Raises InvalidInput for a file that cannot be read."""
+    with _opened(file) as opened:
+        return list(opened.parquet.schema_arrow.names)
+
+
 def _footer(file: AnyPath) -> Footer:
     with _opened(file) as opened:
         return opened.footer()

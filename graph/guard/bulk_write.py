@@ -69,15 +69,15 @@ class Bulk:
         """The root's revision before this write."""
         return self._base.revision
 
-    def begin(self) -> None:
-        """Blocks reads of the root from now on.
+    def begin(self, ends: int | None = None) -> None:
+        """Blocks reads of the root from now on. `ends`: the earliest end of what it writes, in seconds since 1970.
 
         Raises Inconsistent if the root was changed since the lock was taken: the facts that were read are then out of
         date.
         """
         self.began = True
         self._held.beat()  # proves that the load is alive, even if it loses its lock at once
-        begun = {**self._base.key, **self._own, "what": self._what, "lanes": LANES}
+        begun = {**self._base.key, **self._own, "what": self._what, "ends": ends, "lanes": LANES}
         if not cypher.load("load_begin").run(self._held.execute, **begun):
             raise self.overtaken()
 
@@ -170,17 +170,27 @@ def bulk_write(store: Store, root: str, what: str, progress: ReportDone) -> Iter
     `what` names this load in the errors of other callers; `progress` receives the number of batches undone. Raises
     Inconsistent if another load is running, Unavailable.
     """
-    with store.locked(root, f"`{what}`") as held:
-        if held.died:
-            held.beat()  # first: other callers look for the heartbeat of the id on the mark, which becomes this load's
-            Recovery(held.execute, root, held.id).run(held.died, progress)
-        base = store.settled(held)
-        bulk = Bulk(held, base, what)
-        try:
-            yield bulk
-            if not bulk.began and store.settled(held) != base:
-                raise bulk.overtaken()  # a dry run would show facts of more than one state
-        except BaseException:
-            with suppress(GrantpathError):  # the server may be gone; the next caller then undoes this load
-                bulk.undo(bulk.id, progress)
-            raise
+    for left in reversed(range(TRIES)):
+        if store.has_due(root):
+            store.end_due(root)
+        with store.locked(root, f"`{what}`") as held:
+            if held.died:
+                held.beat()  # first: others look for the heartbeat of the id on the mark, which becomes this load's
+                Recovery(held.execute, root, held.id).run(held.died, progress)
+            base = store.settled(held)
+            if base.due and left:
+                continue
+            if base.due:
+                raise Inconsistent(
+                    f"{root}: facts end again and again; nothing was written, run `{what}` again", code="ends_due"
+                )
+            bulk = Bulk(held, base, what)
+            try:
+                yield bulk
+                if not bulk.began and store.settled(held) != base:
+                    raise bulk.overtaken()  # a dry run would show facts of more than one state
+            except BaseException:
+                with suppress(GrantpathError):  # the server may be gone; the next caller then undoes this load
+                    bulk.undo(bulk.id, progress)
+                raise
+            return

@@ -24,8 +24,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from grantpath.cypher import untorn
+from grantpath.graph.client.address import shown
 from grantpath.graph.client.connections import Connections
-from grantpath.graph.client.driver import code_of, failures, in_words, is_retryable
+from grantpath.graph.client.driver import READ_ONLY, code_of, failures, in_words, is_retryable
 from grantpath.graph.errors import Inconsistent, Unavailable, Unknown
 from grantpath.graph.guard.heartbeat import LockWatch
 from grantpath.graph.guard.load_recovery import Recovery
@@ -42,6 +43,8 @@ log = logging.getLogger("grantpath.change")
 ENDED = ("Neo.ClientError.Transaction.Terminated", "Neo.ClientError.Transaction.LockClientStopped")
 PAUSE = 0.05  # seconds before a change is tried again
 LOOK = 0.25  # seconds between two checks of a running load
+# Removes facts that have ended and logs it, in the transaction of a change; false if there were none.
+Ender = Callable[[Writing], bool]
 
 
 class RevisionGuard:
@@ -55,11 +58,17 @@ class RevisionGuard:
         self._watch = LockWatch(connections.guarding, stall_limit)
         self._lock = WriterLock(connections, self._watch)
         self._turns = turns
+        self.ender: Ender | None = None
 
     def died(self, root: str) -> bool:
         """Has a load of this root died? Raises Inconsistent if a load is running, Unknown, Unavailable."""
         with self._errors():
             return self._has_dead_load(self._marks.read(root))
+
+    def has_due(self, root: str) -> bool:
+        """Whether facts of the root have ended and were not removed yet. Raises Unknown, Unavailable."""
+        with self._errors():
+            return self._marks.read(root).due
 
     def read_locked(self, text: str, parameters: Mapping[str, Any]) -> Row:
         """The answer, read under the writer lock; repairs what a dead writer left."""
@@ -91,37 +100,97 @@ class RevisionGuard:
         if not looked:
             with self._errors():
                 self._has_dead_load(self._marks.read(root))  # a running load holds the lock for long: fail at once
-        with self._turns.turn(root, "a change", self._timeout, waited=waited):
-            deadline = time.monotonic() + self._timeout
-            while True:
+        while True:
+            with self._turns.turn(root, "a change", self._timeout, waited=waited):
                 try:
-                    return self._write_once(root, work, keep, deadline)
-                except Overtaken as error:
-                    if time.monotonic() > deadline:
-                        raise Inconsistent(f"{root}: {error}; nothing was changed, try again") from error
-                except failures() as error:
-                    if not _again(error) or time.monotonic() > deadline:
-                        raise self._in_words(root, error) from error
-                time.sleep(PAUSE)
+                    return self._write_in_turn(root, work, keep)
+                except _Ended:
+                    waited = 0.0  # the facts that had ended are removed, or a part of them: others may have a turn
+
+    def end_piece(self, root: str) -> None:
+        """Removes facts of the root that have ended, as many as one transaction may. Raises the errors of `write`."""
+        with self._errors():
+            self._has_dead_load(self._marks.read(root))  # a running load holds the lock for long: fail at once
+        with self._turns.turn(root, "a question", self._timeout), suppress(_Ended):
+            self._write_in_turn(root, lambda _: None, keep=True)
+
+    def _write_in_turn(self, root: str, work: Callable[[Writing], Result], keep: bool) -> Result:
+        deadline = time.monotonic() + self._timeout
+        while True:
+            try:
+                return self._write_once(root, work, keep, deadline)
+            except Overtaken as error:
+                if time.monotonic() > deadline:
+                    raise Inconsistent(f"{root}: {error}; nothing was changed, try again") from error
+            except failures() as error:
+                if not _again(error) or time.monotonic() > deadline:
+                    raise self._in_words(root, error) from error
+            time.sleep(PAUSE)
 
     def _write_once(self, root: str, work: Callable[[Writing], Result], keep: bool, deadline: float) -> Result:
+        """The result of `work`. Raises _Ended, without a call of `work`, if facts had ended: they are removed first."""
         with self._lock.hold(root, "a change", max(deadline - time.monotonic(), 0), read=True) as held:
             base, tail = self._base(held, deadline)
-            with BeginMark(partial(self._begin, base), partial(self._withdraw, base)) as mark:
-                begin = mark.send if keep else _nothing
-                writing = Writing(held.tx, root, base.revision, base.policy, base.made, tail, begin)
-                result = work(writing)
-                if not keep or not (writing.changes or writing.noted):
-                    return result
-                if writing.changes:
-                    mark.send(writing.revision)
-                    mark.need()
-            self._commit(held.tx)
-        if writing.changes:
-            self._end(base, writing.revision)
+            if base.due:
+                written = self._end_due(held, base, tail)
+            else:
+                written, result = self._commit_work(held, base, tail, work, keep)
+        if written is not None:
+            self._end(base, written)
+        if base.due:
+            raise _Ended
         return result
 
-    def _begin(self, base: Marks, revision: int) -> Begun:
+    def _end_due(self, held: Held, base: Marks, tail: Row | None) -> int | None:
+        """Removes facts that have ended, and commits. Returns the new revision; if no fact has ended, notes when the
+        next one ends, and returns None."""
+        end = partial(self._commit_work, held, base, tail, self._ender(held.root), keep=True)
+        try:
+            written, any_due = end()
+            if not any_due and self._marks.set_ends(base):  # one has ended since
+                written, any_due = end()
+                if not any_due:
+                    raise Inconsistent(
+                        f"{held.root}: a fact has ended by one clock and not by another; ask again, and compare the"
+                        " clocks of the servers",
+                        code="ends_due",
+                    )
+        except Unavailable as error:
+            if not error.unknown:
+                raise
+            # the caller's own question or change was not sent yet, so its outcome is not unknown
+            raise Unavailable(
+                f"{shown(self._uri)}: the connection was lost while facts of {held.root} ended; ask again"
+            ) from error
+        return written
+
+    def _commit_work(
+        self, held: Held, base: Marks, tail: Row | None, work: Callable[[Writing], Result], keep: bool
+    ) -> tuple[int | None, Result]:
+        """Runs `work` and commits what it wrote, unless `keep` is false. Returns the new revision, if there is one, and
+        the result of `work`."""
+        with BeginMark(partial(self._begin, base), partial(self._withdraw, base)) as mark:
+            begin = mark.send if keep else _nothing
+            writing = Writing(held.tx, held.root, base.revision, base.policy, base.made, tail, begin)
+            result = work(writing)
+            if not keep or not (writing.changes or writing.noted):
+                return None, result
+            if writing.changes:
+                mark.send(writing.revision, writing.ends)
+                mark.need()
+        self._commit(held.tx)
+        return writing.revision if writing.changes else None, result
+
+    def _ender(self, root: str) -> Ender:
+        if self.ender is None:
+            raise Inconsistent(
+                f"{root}: a grant or a membership has ended and is not removed yet; ask again after a client that may"
+                " change the root, such as `grantpath expire`, has removed it",
+                code="ends_due",
+            )
+        return self.ender
+
+    def _begin(self, base: Marks, revision: int, ends: int | None) -> Begun:
         """Blocks readers, until `_end`.
 
         The lock may have been lost by now. If another writer has changed the marks since, the mark is not set.
@@ -129,7 +198,7 @@ class RevisionGuard:
         withdrawn, or the next holder of the lock repairs it. So the mark of a writer that has lost its lock only makes
         readers wait.
         """
-        return self._marks.begin(base, revision)
+        return self._marks.begin(base, revision, ends)
 
     def _withdraw(self, base: Marks, revision: int) -> None:
         """Admits readers after work that failed. Ignores a failure: the next holder of the lock repairs the marks."""
@@ -283,9 +352,13 @@ class RevisionGuard:
             raise in_words(self._uri, error) from error
 
 
-def _nothing(_: int) -> None:
+class _Ended(Exception):
+    """Facts that had ended were removed, or none was left: the change can be made now."""
+
+
+def _nothing(_: int, __: int | None) -> None:
     """Sends no begin mark: nothing will be committed."""
 
 
 def _again(error: Exception) -> bool:
-    return is_retryable(error) or code_of(error) in ENDED
+    return (is_retryable(error) and code_of(error) not in READ_ONLY) or code_of(error) in ENDED

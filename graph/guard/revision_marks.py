@@ -7,7 +7,7 @@ meanwhile can change only its own marks. `made` distinguishes a root from a late
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -24,7 +24,8 @@ OpenSession = Callable[[], "neo4j.Session"]
 
 @dataclass(frozen=True)
 class Marks:
-    """The marks at one moment. `policy`: the digest of the root's policy; `loading`, `what`: the running load."""
+    """The marks at one moment. `policy`: the digest of the root's policy; `loading`, `what`: the running load; `due`:
+    whether a grant or a membership may have ended that is still in the graph."""
 
     root: str
     revision: int
@@ -33,12 +34,13 @@ class Marks:
     policy: str
     loading: str | None
     what: str | None
+    due: bool = field(compare=False)  # it becomes true by the clock, without a change
 
     @classmethod
     def of(cls, root: str, row: Row) -> "Marks":
         """The marks in a row of read_marks.cypher or lock_and_read.cypher."""
         revision, begun = int(row["revision"]), int(row["begun"])
-        return cls(root, revision, begun, row["made"], row["policy"], row["loading"], row["what"])
+        return cls(root, revision, begun, row["made"], row["policy"], row["loading"], row["what"], row["due"])
 
     @property
     def settled(self) -> bool:
@@ -76,15 +78,15 @@ class Overtaken(Exception):
 class BeginMark:
     """The begin mark of one change: sent at most once, and withdrawn if the block raises."""
 
-    def __init__(self, begin: Callable[[int], Begun], withdraw: Callable[[int], None]) -> None:
+    def __init__(self, begin: Callable[[int, int | None], Begun], withdraw: Callable[[int], None]) -> None:
         self._begin = begin
         self._withdraw = withdraw
         self._sent: tuple[int, Begun] | None = None
 
-    def send(self, revision: int) -> None:
-        """Sends the mark, unless it was sent."""
+    def send(self, revision: int, ends: int | None) -> None:
+        """Sends the mark, unless it was sent. `ends`: the earliest end of what is written, in seconds since 1970."""
         if self._sent is None:
-            self._sent = revision, self._begin(revision)
+            self._sent = revision, self._begin(revision, ends)
 
     def need(self) -> None:
         """Waits until the mark is set. Raises Overtaken if the marks were changed since they were read."""
@@ -117,11 +119,11 @@ class MarkBook:
         with self._quick() as session:
             return Marks.of(root, single(cypher.load("read_marks").run(partial(self._run, session), root=root), root))
 
-    def begin(self, base: Marks, revision: int) -> "Begun":
+    def begin(self, base: Marks, revision: int, ends: int | None) -> "Begun":
         """Before a commit: sends the mark that blocks readers until `end`, and does not wait for its answer."""
         session = self._quick()
         try:
-            return Begun(session, cypher.load("begin_mark").run(session.run, **base.key, to=revision))
+            return Begun(session, cypher.load("begin_mark").run(session.run, **base.key, to=revision, ends=ends))
         except BaseException:
             session.close()
             raise
@@ -133,6 +135,15 @@ class MarkBook:
     def repair(self, found: Marks) -> bool:
         """Sets both numbers to the greater one; only for the holder of the lock. False if the marks have changed."""
         return self._set("repair_marks", **found.key, to=found.newest)
+
+    def set_ends(self, found: Marks) -> bool:
+        """Notes when the next fact ends; only for the holder of the lock, after it found no fact that has ended.
+
+        Returns whether one has ended since.
+        """
+        with self._quick() as session:
+            row = cypher.load("set_ends").run(session.run, **found.key).single()
+        return row is not None and bool(row["due"])
 
     def _set(self, query: str, **parameters: Any) -> bool:
         # Each query locks the mark by `SET mark.locked` before it reads the mark. `SET mark.begun = mark.begun` would

@@ -3,15 +3,17 @@
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from grantpath.cypher import untorn
 from grantpath.graph.client import telemetry
 from grantpath.graph.client.connection import Connection
 from grantpath.graph.client.connections import Connections
-from grantpath.graph.client.driver import failures, in_words, is_retryable
-from grantpath.graph.errors import Inconsistent
-from grantpath.graph.guard.revision_guard import RevisionGuard
+from grantpath.graph.client.driver import failures, in_words, is_of_reader, is_retryable
+from grantpath.graph.errors import Inconsistent, Unavailable
+from grantpath.graph.forks import remake_in_children
+from grantpath.graph.guard.revision_guard import Ender, RevisionGuard
 from grantpath.graph.guard.revision_marks import Marks, root_unknown
 from grantpath.graph.guard.transaction import Row, Writing, row_of
 from grantpath.graph.guard.writer_lock import Held
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 QUICK_TRIES, QUICK_SECONDS = 12, 2.0  # the limits of a disturbed read; beyond them, it takes a turn
 FETCH = 20_000  # rows that the server sends at a time in a read of a whole root
 STALL_LIMIT = 15.0
+PAUSE, LONG_PAUSE = 0.01, 0.1  # seconds between two looks whether facts that have ended are removed
 PATIENCE = 1.0  # seconds that a read waits for the revision `at_least`
 Result = TypeVar("Result")
 
@@ -61,6 +64,12 @@ class Store:
         self.uri = self._connections.uri
         self._turns = Turns()
         self._guard = RevisionGuard(self._connections, self._turns, timeout, stall_limit)
+        self.after_fork()
+        remake_in_children(self)
+
+    def after_fork(self) -> None:
+        """Called in a forked child, where no other thread is left."""
+        self._ending: dict[str, Lock] = {}
 
     @property
     def connection(self) -> Connection:
@@ -123,11 +132,22 @@ class Store:
             time.sleep(0.05)
 
     def _read_untorn(self, text: str, parameters: Mapping[str, Any]) -> Row:
-        row = self._read_quickly(text, parameters) or self._read_in_turn(text, parameters)
-        if untorn(row):
-            return row
-        telemetry.locked_read(parameters["root"], text)
-        return self._guard.read_locked(text, parameters)
+        deadline = time.monotonic() + self._timeout
+        while True:
+            row = self._read_quickly(text, parameters) or self._read_in_turn(text, parameters)
+            if not untorn(row):
+                telemetry.locked_read(parameters["root"], text)
+                row = self._guard.read_locked(text, parameters)
+            if not row["due"]:
+                return row
+            if time.monotonic() > deadline:
+                raise Inconsistent(
+                    f"{parameters['root']}: facts end again and again while this is asked, or the clocks of"
+                    " the servers differ; ask again",
+                    code="ends_due",
+                )
+            if not self.end_due(parameters["root"]):
+                time.sleep(PAUSE)  # another client has done it, or the clock of another server is late
 
     def _read_quickly(self, text: str, parameters: Mapping[str, Any]) -> Row | None:
         """The answer, repeated if a writer disturbed it; None if further tries are not worthwhile."""
@@ -212,6 +232,49 @@ class Store:
             return work(writing)
 
         return self._guard.write(root, timed, keep, looked, waited)
+
+    def ends_by(self, ender: Ender) -> None:
+        """From now on, facts that have ended are removed by `ender`, before any question or change."""
+        self._guard.ender = ender
+
+    def has_due(self, root: str) -> bool:
+        """Whether facts of the root have ended and were not removed yet. Raises Unknown, Unavailable."""
+        return self._guard.has_due(root)
+
+    def end_due(self, root: str) -> bool:
+        """Removes the facts of the root that have ended, piece by piece. Of the threads that want this, one at a time
+        does it; the others then find that nothing is left, and return false. If the database user may only read, waits
+        until another client does it. Raises the errors of `write`."""
+        lock = self._ending.setdefault(root, Lock())
+        if not lock.acquire(timeout=self._timeout):
+            raise Inconsistent(
+                f"{root}: many facts have ended and are being removed; ask again when that is done", code="ends_due"
+            )
+        found = False
+        try:
+            while self.has_due(root):
+                found = True
+                self._guard.end_piece(root)
+            return found
+        except Unavailable as error:
+            if not is_of_reader(error):
+                raise
+        finally:
+            lock.release()
+        self._await_end(root)
+        return True
+
+    def _await_end(self, root: str) -> None:
+        """Waits until another client has removed what has ended."""
+        deadline = time.monotonic() + self._timeout
+        while self.has_due(root):
+            if time.monotonic() > deadline:
+                raise Inconsistent(
+                    f"{root}: a grant or a membership has ended, and the database user may not remove it; run"
+                    " `grantpath expire --watch` with a user who may change the root, and ask again",
+                    code="ends_due",
+                )
+            time.sleep(LONG_PAUSE)
 
     def locked(self, root: str, what: str) -> AbstractContextManager[Held]:
         """Blocks other writers until the block ends, without a time limit, for a load or an upgrade; `what` names it.

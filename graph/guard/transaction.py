@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from grantpath import cypher
 from grantpath.graph.client import telemetry
+from grantpath.graph.language.ends import seconds_of
 
 if TYPE_CHECKING:
     import neo4j
@@ -56,7 +57,7 @@ class Writing:
         policy: str,
         made: str,
         tail: Row | None = None,
-        begin: Callable[[int], None] = lambda _: None,
+        begin: Callable[[int, int | None], None] = lambda _, __: None,
     ) -> None:
         self._tx = tx
         self._begin = begin
@@ -65,6 +66,7 @@ class Writing:
         self.policy = policy  # the digest of the root's stored policy
         self.root = root
         self.revision = revision
+        self.ends: int | None = None  # the earliest end of what is written, in seconds since 1970
         self.changes = 0
         self.noted = False
 
@@ -82,13 +84,18 @@ class Writing:
     def ask_last(self, text: str, parameters: Mapping[str, Any]) -> None:
         """Runs a short statement after which the revision does not change any more. The begin mark is sent just before,
         so that it is committed while the statement runs."""
-        self._begin(self.revision)
+        self._begin(self.revision, self.ends)
         self.ask(text, parameters)
 
     def note(self, text: str, parameters: Mapping[str, Any]) -> None:
         """Writes data that no decision depends on. If a transaction writes nothing else, readers are not blocked."""
         self.noted = True
         self.ask(text, parameters)
+
+    def note_end(self, end: str) -> None:
+        """Notes the end of a fact that is written. Call it before `ask_last`."""
+        seconds = seconds_of(end)
+        self.ends = seconds if self.ends is None else min(self.ends, seconds)
 
     def next_revision(self) -> int:
         """The revision of the change that is written next."""

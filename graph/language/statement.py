@@ -11,6 +11,7 @@ from pydantic import Field
 
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.frozen import Frozen, unchecked
+from grantpath.graph.language.ends import end_text
 from grantpath.graph.language.reference import canonical_name
 from grantpath.graph.messages import short
 
@@ -39,6 +40,7 @@ class Statement(Frozen):
     effect: Effect | None = None
     privilege: str | None = None
     to: str | None = None
+    until: str | None = None
     with_: dict[str, str] = Field(default={})
     text: str
 
@@ -62,6 +64,8 @@ class Statement(Frozen):
             "grant": f"{effect} {self.privilege} on {object_} to {subject}",
             "revoke": f"revoke {effect} {self.privilege} on {object_} from {subject}",
         }[self.kind]
+        if self.until:
+            text += f" until {self.until}"
         if with_:
             text += f" with {', '.join(f'{key}={ref}' for key, ref in with_.items())}"
         if text == self.text:
@@ -109,11 +113,15 @@ def check_of(subject: Any, name: Any, object_: Any) -> Check:
 def parse_statement(text: str) -> Statement:
     """Parses a statement. Raises InvalidInput, which lists the accepted forms."""
     words, with_ = _split(text)
+    until = None
+    if words[:1] in (["allow"], ["deny"], ["member"]) and words[-2:-1] == ["until"]:
+        *words, _, until = words
+        until = end_text(until)
     match words:
         case ["add" | "drop" as kind, ref]:
             return Statement(kind=kind, object=ref, with_=with_, text=text)
         case ["member", subject, "of", ref]:
-            return Statement(kind="member", object=ref, subject=subject, with_=with_, text=text)
+            return Statement(kind="member", object=ref, subject=subject, until=until, with_=with_, text=text)
         case ["remove", subject, "from", ref]:
             return Statement(kind="remove", object=ref, subject=subject, with_=with_, text=text)
         case ["owner", subject, "of", ref]:
@@ -125,13 +133,13 @@ def parse_statement(text: str) -> Statement:
         case ["tag", ref, "with", to] | ["untag", ref, "from", to]:
             return Statement(kind="tag" if words[0] == "tag" else "untag", object=ref, to=to, with_=with_, text=text)
         case ["allow" | "deny" as effect, privilege, "on", ref, "to", subject]:
-            return _grant("grant", effect, privilege, ref, subject, with_, text)
+            return _grant("grant", effect, privilege, ref, subject, with_, text, until)
         case ["revoke", "allow" | "deny" as effect, privilege, "on", ref, "from", subject]:
             return _grant("revoke", effect, privilege, ref, subject, with_, text)
     raise InvalidInput(
-        f"{_shown(text)} is not a statement: write add REF, drop REF, member S of S, remove S from S, owner S of REF, "
-        "hand over S to S, rename REF to NAME, move REF to REF, tag REF with REF, untag REF from REF, "
-        "allow P on REF to S, deny P on REF to S, "
+        f"{_shown(text)} is not a statement: write add REF, drop REF, member S of S [until TIME], remove S from S, "
+        "owner S of REF, hand over S to S, rename REF to NAME, move REF to REF, tag REF with REF, untag REF from REF, "
+        "allow P on REF to S [until TIME], deny P on REF to S [until TIME], "
         "revoke allow P on REF from S, revoke deny P on REF from S"
     )
 
@@ -162,10 +170,18 @@ def _grant(
     subject: str,
     with_: dict[str, str],
     text: str,
+    until: str | None = None,
 ) -> Statement:
     verdict: Effect = "ALLOW" if effect == "allow" else "DENY"
     return Statement(
-        kind=kind, object=ref, subject=subject, effect=verdict, privilege=privilege, with_=with_, text=text
+        kind=kind,
+        object=ref,
+        subject=subject,
+        effect=verdict,
+        privilege=privilege,
+        until=until,
+        with_=with_,
+        text=text,
     )
 
 

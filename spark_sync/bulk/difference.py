@@ -151,18 +151,18 @@ def _existing(source: Snapshot) -> set[str]:
 
 
 def _facts(source: Snapshot) -> set[StoredFact]:
-    """Memberships, owners, tags and grants."""
+    """Memberships, owners, tags and grants. A snapshot does not say when they end."""
     refs = [*source.numbering.refs]  # as Python strings, because all of them are looked up
-    facts = {("MEMBER", "", refs[member], refs[container]) for member, container in source.memberships}
+    facts = {("MEMBER", "", refs[member], refs[container], "") for member, container in source.memberships}
     fact_table = source.fact_table
     for principal, key, place in zip(
         fact_table.principal.tolist(), fact_table.key.tolist(), fact_table.place.tolist(), strict=True
     ):
         fact = fact_table.keys[key]
         if fact.kind is FactKind.TAGGED:
-            facts.add((fact.kind.value, "", refs[place], refs[principal]))
+            facts.add((fact.kind.value, "", refs[place], refs[principal], ""))
         elif not fact.of_tag:
-            facts.add((fact.kind.value, "".join(fact.privileges), refs[principal], refs[place]))
+            facts.add((fact.kind.value, "".join(fact.privileges), refs[principal], refs[place], ""))
     return facts
 
 

@@ -5,6 +5,7 @@ from typing import Protocol
 
 import numpy as np
 
+from grantpath.engine.change.ending import ENDED
 from grantpath.engine.facts.kernel.intervals import Ints
 from grantpath.engine.facts.kernel.principals import Closure
 from grantpath.engine.policy.clauses import Clauses, facts_of
@@ -87,7 +88,7 @@ class Touched:
 
 def _statement(source: Snapshot, entry: Entry) -> Statement:
     try:
-        return parse_statement(entry.statement)
+        return parse_statement(entry.statement.removeprefix(ENDED))
     except InvalidInput:
         raise Inconsistent(
             f"{source.meta.root} was changed in bulk since {source.folder} was mirrored (revision {entry.revision}: "

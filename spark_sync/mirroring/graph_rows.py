@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from grantpath.engine.change.ending import end_due
 from grantpath.engine.facts.set.graph_ranges import HIGHEST, LOWEST
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.tenants.one_revision import GuardedAsk
@@ -55,6 +56,7 @@ def guarded_ask(store: Store, root: str) -> GuardedAsk:
     def read_guarded(text: str, parameters: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         return [store.read_guarded(text, parameters)]
 
+    store.ends_by(end_due)
     guarded = query_by_name(read_guarded, root)
 
     def ask(query: str, **parameters: Any) -> Mapping[str, Any]:

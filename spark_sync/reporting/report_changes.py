@@ -280,7 +280,7 @@ class Changes:
         found = self._changed("ALLOW", "DENY")
         rows: list[list[Value]] = [
             [f"{kind} {privilege}", change, place, subject, many]
-            for change, (kind, privilege, subject, place), many in found[: self.contents.top]
+            for change, (kind, privilege, subject, place, _), many in found[: self.contents.top]
         ]
         columns = [
             Column("Grant", "name"),
@@ -296,7 +296,7 @@ class Changes:
         """The new and removed members of groups and roles."""
         found = self._changed("MEMBER")
         rows: list[list[Value]] = [
-            [member, change, group, many] for change, (_, _, member, group), many in found[: self.contents.top]
+            [member, change, group, many] for change, (_, _, member, group, _), many in found[: self.contents.top]
         ]
         columns = [
             Column("Member", "name"),
@@ -312,7 +312,7 @@ class Changes:
         before, after = ({}, {})  # type: tuple[dict[str, list[str]], dict[str, list[str]]]
         new, removed = self.facts("OWNS")
         for facts, owners in ((removed, before), (new, after)):
-            for _, _, owner, object_ in sorted(facts):
+            for _, _, owner, object_, _ in sorted(facts):
                 owners.setdefault(object_, []).append(owner)
         changed = sorted({*before, *after})
         rows: list[list[Value]] = [

@@ -5,7 +5,8 @@ are only in that one. `;` separates facts: entities (`table:c.t`, with `?` a nam
 catalog:c` is below its parent) and edges (`user:u ALLOW SELECT table:c.t`, `user:u MEMBER_OF group:g`). Other nodes are
 maps (`Change: {revision: 1}`, three alike as `Change * 3`). What is removed and added has the same form. A text that
 begins with @ names the node whose id in the database is meant, `now` is a time of the last hour, and `uuid` is any new
-id. Columns that are null are left out.
+id. `user:u MEMBER_OF group:g until E` is an edge that ends; the clock is at second 5. Columns that are null are left
+out.
 """
 
 import re
@@ -46,7 +47,8 @@ STATE = """CALL () { MATCH (node)
   RETURN collect({id: id, labels: labels(node), properties: properties(node)}) AS nodes }
 CALL () { MATCH (start)-[edge]->(end)
   WITH edge, [each IN [elementId(edge), elementId(start), elementId(end)] | toInteger(substring(each, 39))] AS ids
-  RETURN collect({id: ids[0], start: ids[1], end: ids[2], type: type(edge), name: edge.privilege}) AS edges }
+  RETURN collect({id: ids[0], start: ids[1], end: ids[2], type: type(edge), name: edge.privilege,
+    until: edge.until, root: edge.root}) AS edges }
 RETURN nodes, edges"""
 
 
@@ -66,7 +68,7 @@ def _outcome(store: Store, case: Mapping[str, Any], given: list[Any]) -> tuple[l
     store.execute("MATCH (node) DETACH DELETE node", {})
     before = _State(store.execute(BUILD + STATE, _world(given))[0])
     query = cypher.load(case["query"])
-    parameters = {"root": ROOT, **before.with_ids(case.get("with", {}))}
+    parameters = {"root": ROOT, "now": 5, **before.with_ids(case.get("with", {}))}
     rows = query.run(store.execute, **{name: parameters[name] for name in query.parameters})
     after = _State(store.execute(STATE, {})[0])
     found = [after.shown(dict(row)) for row in rows]
@@ -97,14 +99,16 @@ def _world(given: list[Any]) -> dict[str, list[dict[str, Any]]]:
                 continue
             if line.startswith("other ") and root == ROOT:
                 continue
+            line, _, end = line.partition(" until ")
             first, *others = line.removeprefix("other ").split()
             if not others or others[0] == "<":
                 found["entities"].append(_entity(root, first))
             if others:
-                type_, end = "CHILD_OF" if others[0] == "<" else others[0], others[-1]
-                properties = {"privilege": others[1]} if len(others) == 3 else {}
-                edge = {"root": root, "start": first.rstrip("?"), "type": type_, "end": end, "properties": properties}
-                found["edges"].append(edge)
+                type_ = "CHILD_OF" if others[0] == "<" else others[0]
+                properties = {"until": end, "root": root} if end else {}
+                properties |= {"privilege": others[1]} if len(others) == 3 else {}
+                ends = {"start": first.rstrip("?"), "end": others[-1]}
+                found["edges"].append({"root": root, "type": type_, "properties": properties, **ends})
     return found
 
 
@@ -122,13 +126,11 @@ class _State:
     def __init__(self, row: Mapping[str, Any]) -> None:
         nodes = {node["id"]: node for node in row["nodes"]}
         self._names = {id_: _name(node) for id_, node in nodes.items()}
-        self._edges = {
-            edge["id"]: " ".join(
-                filter(None, (self._names[edge["start"]], edge["type"], edge["name"], self._names[edge["end"]]))
-            )
-            for edge in row["edges"]
-        }
+        self._edges = {edge["id"]: " ".join(filter(None, self._parts(edge))) for edge in row["edges"]}
         self.texts = Counter([*map(self._node, nodes.values()), *self._edges.values()])
+
+    def _parts(self, edge: Mapping[str, Any]) -> tuple[str, str, str | None, str, str]:
+        return self._names[edge["start"]], edge["type"], edge["name"], self._names[edge["end"]], _end(edge)
 
     def _node(self, node: Mapping[str, Any]) -> str:
         properties, labels = dict(node["properties"]), sorted(set(node["labels"]) - {"Entity"})
@@ -169,6 +171,13 @@ class _State:
         if isinstance(value, str) and value.startswith("@"):
             return next(id_ for id_, name in self._names.items() if name == value[1:])
         return value
+
+
+def _end(edge: Mapping[str, Any]) -> str:
+    """When an edge ends. Its root is stored beside it, and with nothing else."""
+    if edge["until"] is None:
+        return "" if edge["root"] is None else f"of {edge['root']}"
+    return f"until {edge['until']}" + ("" if edge["root"] in (ROOT, OTHER) else f" of {edge['root']}")
 
 
 def _name(node: Mapping[str, Any]) -> str:

@@ -173,6 +173,6 @@ def _acting(world: Twin, subject: str, **asked: Any) -> list[dict[str, Any]]:
         **asked,
     }
     given = {"root": world.graph.tenant, "checks": [check], "conditions": [[]]}
-    [row] = world.graph.store.read(cypher.load("check").text, given)
+    [row] = cypher.load("check").run(world.graph.store.read, **given)
     acting: list[dict[str, Any]] = row["answers"][0]["acting"]
     return acting

@@ -12,15 +12,16 @@ from .probe import Probe, always
 from .test_query_files import example
 
 SET = """MATCH (mark:Revision {root: $root})
-SET mark.revision = $revision, mark.begun = $begun, mark.digest = $digest, mark.made = $made"""
+SET mark.revision = $revision, mark.begun = $begun, mark.digest = $digest, mark.made = $made, mark.ends = $ends"""
 GET = """MATCH (mark:Revision {root: $root})
-RETURN mark.revision AS revision, mark.begun AS begun, mark.digest AS digest, mark.made AS made"""
-BEGUN = {"revision": 3, "begun": 4, "digest": "the digest", "made": "the making"}
+RETURN mark.revision AS revision, mark.begun AS begun, mark.digest AS digest, mark.made AS made, mark.ends AS ends"""
+BEGUN = {"revision": 3, "begun": 4, "digest": "the digest", "made": "the making", "ends": 1}
 WANTED = {
     "revision": 3,
     "begun": 4,
     "revision_after": 3,
     "begun_after": 4,
+    "due": True,
     "policy": "the digest",
     "made": "the making",
 }
@@ -44,7 +45,7 @@ def _marks(graph: Authorizer, name: str, columns: set[str]) -> list[dict[str, An
 def marked_as(graph: Authorizer, marks: Mapping[str, object]) -> Iterator[None]:
     """While the block runs, the tenant has these marks."""
     before = graph.store.execute(GET, {"root": graph.tenant})[0]
-    graph.store.execute(SET, {"root": graph.tenant, **marks})
+    graph.store.execute(SET, {"root": graph.tenant, "ends": None, **marks})
     try:
         yield
     finally:

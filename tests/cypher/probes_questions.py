@@ -143,14 +143,15 @@ def heeding(graph: Authorizer, query: str, ask: Any) -> Probe:
     """Whether a question detects, and therefore repairs, the mark of a writer that died."""
     root = graph.tenant
 
+    def stored() -> int:
+        return int(cypher.load("read_marks").run(graph.store.execute, root=root)[0]["revision"])
+
     def look() -> bool:
-        revision = graph.store.execute(cypher.load("read_marks").text, {"root": root})[0]["revision"]
+        revision = stored()
         graph.store.execute(BEGUN, {"root": root, "revision": revision + 1})
         try:
             ask()
-            return bool(
-                graph.store.execute(cypher.load("read_marks").text, {"root": root})[0]["revision"] == revision + 1
-            )
+            return stored() == revision + 1
         finally:
             graph.store.execute(SETTLED, {"root": root, "revision": revision + 1})
 

@@ -87,15 +87,16 @@ class Work:
         self._driver = driver
 
     def of(self, text: str, parameters: Mapping[str, Any], options: str = "") -> int:
-        profile = self._driver.execute_query(f"{options} PROFILE {text}", dict(parameters)).summary.profile
-        assert profile is not None
-        return _work(profile)
+        return _work(self._profile(f"{options} PROFILE {text}", parameters))
 
     def memory(self, text: str, parameters: Mapping[str, Any]) -> int:
         """The bytes that Neo4j counts for a query."""
-        profile = self._driver.execute_query("PROFILE " + text, dict(parameters)).summary.profile
+        return int(self._profile("PROFILE " + text, parameters)["args"]["GlobalMemory"])
+
+    def _profile(self, text: str, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+        profile = self._driver.execute_query(text, {"now": None, **parameters}).summary.profile
         assert profile is not None
-        return int(profile["args"]["GlobalMemory"])
+        return profile
 
     def sent(self, ask: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
         """By query: the work of all that a question sends."""

@@ -13,6 +13,7 @@ from grantpath.engine.answers.listing import ReferencePage
 from grantpath.engine.change.audit_log import Logged, LogPage
 from grantpath.engine.change.change_plan import ChangePlan
 from grantpath.engine.change.made import Change
+from grantpath.engine.inspection.ending import EndingPage
 from grantpath.engine.inspection.models import (
     Abilities,
     CatalogueAnswer,
@@ -32,6 +33,7 @@ MODELS: tuple[type[BaseModel], ...] = (
     ChangePlan,
     Decision,
     Effects,
+    EndingPage,
     EntityPage,
     EntityView,
     Explanation,

@@ -36,7 +36,7 @@ def test_page_lists_every_answer_with_its_keys(name: str) -> None:
     keys = set(re.findall(r"`(\w+)`", row.split(" | ")[2]))
     existing = set(schemas()[name]["properties"])
     assert f"(schemas/{name}.json)" in row
-    if name not in ("Explanation", "EntityPage", "GrantPage", "MembershipPage", "EntityView"):
+    if name not in ("Explanation", "EntityPage", "EndingPage", "GrantPage", "MembershipPage", "EntityView"):
         assert keys == existing
     assert keys <= existing
 
@@ -45,7 +45,10 @@ def test_example_of_a_path_is_one() -> None:
     [example] = re.findall(r'```json title="path.json"\n(.*?)```', page(), re.DOTALL)
     path = GraphPath.model_validate_json(example)
     assert path.model_dump(mode="json") == json.loads(example)
-    assert str(path) == "user:bob -HAS_ROLE-> role:analyst -ALLOW SELECT_TABLE-> table:hr.public.staff"
+    assert (
+        str(path)
+        == "user:bob -HAS_ROLE-> role:analyst -ALLOW SELECT_TABLE until 2026-12-31T00:00:00Z-> table:hr.public.staff"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +67,7 @@ def answers(module_tenant: Tenants) -> dict[str, Any]:
         auth.who("load_catalog", "catalog:c").read(),
         auth.list("catalog"),
         auth.grants(),
+        auth.ending(),
         auth.members("role:r"),
         auth.can("user:ann", "catalog:c"),
         auth.question("recent_changes"),

@@ -87,5 +87,6 @@ def test_tables_that_spark_writes_are_loaded(spark: SparkSession, tmp_path: Path
     found = table_files.read(tmp_path, problems, lambda *_: None)
     problems.raise_any()
     for name, rows in {**ESTATE, "owners": []}.items():
-        columns = [[one.values[code] for code in one.codes] for one in found[name].columns.values()]
+        listed = [found[name].columns[column] for column in TABLES[name]]
+        columns = [[one.values[code] for code in one.codes] for one in listed]
         assert sorted(zip(*columns, strict=True)) == sorted(map(tuple, rows)), name

@@ -25,7 +25,7 @@ class AllowedCheck(AskedCheck):
         subject, name, target, with_, role = check
         self.held = world.reach(world.resolve(subject))
         links = [
-            (str(member), "HAS_ROLE" if container.type == "role" else "MEMBER_OF", str(container))
+            (str(member), "HAS_ROLE" if container.type == "role" else "MEMBER_OF", str(container), None)
             for member in self.held
             for container in world.containers.get(member, ())
         ]

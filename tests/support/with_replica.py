@@ -1,6 +1,7 @@
 """Authorizers that answer from a copy of the facts, and the counts of their answers."""
 
 import copy
+import time
 from typing import Any
 
 from grantpath.engine import Authorizer
@@ -14,6 +15,14 @@ def with_replica(auth: Authorizer) -> Authorizer:
     other.replica = Replica(other.store, other.tenant, other.root)
     assert other.replica.read(other.policy), "the root is quiet, so it can be read"
     return other
+
+
+def until_read(auth: Authorizer) -> None:
+    """Waits until the copy is current again, after a thread has read it."""
+    deadline = time.monotonic() + 60
+    while replica_of(auth).current(auth.policy) is None:
+        assert time.monotonic() < deadline, "the copy was not read again"
+        time.sleep(0.01)
 
 
 def content(auth: Authorizer) -> dict[str, dict[str, object]]:

@@ -107,7 +107,7 @@ class Listening(Authorizer):
     heard: dict[str, Any]
 
     def ask(self, query: str, **parameters: Any) -> Any:
-        self.heard = {"root": self.tenant, **parameters}
+        self.heard = {"root": self.tenant, "now": None, **parameters}
         return super().ask(query, **parameters)
 
 

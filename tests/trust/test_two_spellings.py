@@ -69,7 +69,7 @@ OTHER_PARAMETERS = {
     ),
     *("follow_policy", "head", "id", "like", "limit", "name", "policy", "privilege", "progress", "refused", "replica"),
     *("replica_memory", "root_id", "since", "snapshots", "stall_limit", "timeout", "type", "until", "uri"),
-    *("without_owner", "names"),  # `reference` takes raw names
+    *("within", "without_owner", "names"),  # `reference` takes raw names
 }
 # By parameter, or by method and parameter: what is passed.
 SAMPLES: dict[str, Any] = {

@@ -144,8 +144,13 @@ def grants(
             at=at,
             at_least=at_least,
         )
-    rows = [(each.effect, each.privilege, each.object, each.subject) for each in found.answer]
-    if show_as(form, found, lambda: show_table(("effect", "privilege", "on", "to"), rows)):
+    ends = any(each.until for each in found)
+    rows = [
+        (each.effect, each.privilege, each.object, each.subject, *([each.until or ""] if ends else []))
+        for each in found
+    ]
+    columns = ("effect", "privilege", "on", "to", *(["until"] if ends else []))
+    if show_as(form, found, lambda: show_table(columns, rows)):
         note_page(found)
 
 

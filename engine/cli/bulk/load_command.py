@@ -179,7 +179,7 @@ def _show(report: "LoadReport", replace: bool) -> None:
         why = f"history, refused attempts and request ids are not restored: {report.note}"
         warn(why, "yellow")
     out().print(styled(verdict, "bold green"), styled(f" {text} revision {report.revision}"), sep="")
-    for told in filter(None, (report.taken_over, report.stays)):
+    for told in filter(None, (report.taken_over, report.stays, report.omitted)):
         out().print(styled(f"  {told}", "yellow"))
     if report.plan:
         for sign, listing in (("+", report.plan.added), ("-", report.plan.removed)):

@@ -80,9 +80,10 @@ def change(
 
     Statements: add REF, drop REF, member SUBJECT of SUBJECT, remove SUBJECT from SUBJECT, owner SUBJECT of REF,
     hand over SUBJECT to SUBJECT (everything that the first one owns), rename REF to NAME, move REF to REF (the new
-    parent), allow (or deny) PRIVILEGE on REF to SUBJECT, revoke allow (or deny) PRIVILEGE on REF from SUBJECT. A file
-    has one statement per line; each sees the ones before it (with --each --dry-run, only the present state). Lines that
-    start with # are ignored.
+    parent), allow (or deny) PRIVILEGE on REF to SUBJECT, revoke allow (or deny) PRIVILEGE on REF from SUBJECT. With
+    `until 2026-12-31T00:00:00Z` after member, allow or deny, the fact is removed at that time. A file has one statement
+    per line; each sees the ones before it (with --each --dry-run, only the present state). Lines that start with # are
+    ignored.
 
     With --by, the policy decides whether the actor is allowed to make the change; without it, a fact is written. With
     --create, the root is created if it does not exist; with --create --by, by this user, who becomes its owner. With

@@ -68,7 +68,7 @@ class Replica:
         self._limit = None if limit is None else limit * MIB
         self._log = RootLog(store, tenant, root)
         self._version: FactVersion | None = None
-        self._not_before = 0.0
+        self._not_before: dict[str, float] = {}  # when a copy may be read again, by the digest of the policy
         self.answered = self.left = 0
         self.after_fork()
         remake_in_children(self)
@@ -176,7 +176,7 @@ class Replica:
             except Contradiction as error:
                 self._discard(error)
             except TooLarge as error:
-                self._refuse(error)
+                self._refuse(policy, error)
         self._renew_later(policy)
         return None
 
@@ -210,7 +210,7 @@ class Replica:
     def _renew_later(self, policy: Policy) -> None:
         """Starts a thread that renews the copy, unless one is running or has just failed."""
         with self._starting:
-            if self._thread is None and time.monotonic() >= self._not_before:
+            if self._thread is None and time.monotonic() >= self._not_before.get(policy.digest, 0.0):
                 self._thread = Thread(target=self._renew, args=(policy,), name="grantpath-replica", daemon=True)
                 self._thread.start()
 
@@ -222,9 +222,9 @@ class Replica:
         except Contradiction as error:
             self._discard(error)
         except TooLarge as error:
-            self._refuse(error)
+            self._refuse(policy, error)
         except GrantpathError as error:
-            self._failed(error)
+            self._failed(policy, error)
         finally:
             self._thread = None
 
@@ -251,10 +251,10 @@ class Replica:
         try:
             version = self.fresh(policy, snapshot)
         except TooLarge as error:
-            self._refuse(error)
+            self._refuse(policy, error)
             return False
         except GrantpathError as error:
-            self._failed(error)
+            self._failed(policy, error)
             return False
         with self._applying:
             self._version = version
@@ -275,13 +275,13 @@ class Replica:
             f"{self._log.tenant} changes too much to be read at one revision; ask again when it changes less"
         )
 
-    def _refuse(self, error: TooLarge) -> None:
+    def _refuse(self, policy: Policy, error: TooLarge) -> None:
         self._discard()
-        self._failed(error, RETRY_TOO_LARGE_SECONDS)
+        self._failed(policy, error, RETRY_TOO_LARGE_SECONDS)
 
-    def _failed(self, error: Exception, seconds: float = RETRY_SECONDS) -> None:
+    def _failed(self, policy: Policy, error: Exception, seconds: float = RETRY_SECONDS) -> None:
         log.warning("%s: no copy of the facts, the database answers: %s", self._log.tenant, error)
-        self._not_before = time.monotonic() + seconds
+        self._not_before[policy.digest] = time.monotonic() + seconds
 
     def _read(self, policy: Policy, snapshot: Path | str | None) -> FactVersion | None:
         """A new copy, proved to be current; None if the log does not describe all changes during the reading."""

@@ -22,6 +22,7 @@ class Proof:
 
     revision: int
     begun: int
+    due: bool
     origin: FactOrigin
     after: int
     entries: list[Mapping[str, Any]]
@@ -29,8 +30,8 @@ class Proof:
 
     @property
     def settled(self) -> bool:
-        """Whether no writer was in the middle of a commit."""
-        return self.begun == self.revision
+        """Whether no writer was in the middle of a commit, and no fact had ended."""
+        return self.begun == self.revision and not self.due
 
     @property
     def reached(self) -> int:
@@ -101,7 +102,7 @@ class RootLog:
         [row] = rows
         origin = FactOrigin(row["made"], row["chain"], row["policy"])
         entries = [self._as_named_now(entry) for entry in row["entries"]]
-        return Proof(row["revision"], row["begun"], origin, after, entries, limit)
+        return Proof(row["revision"], row["begun"], row["due"], origin, after, entries, limit)
 
     def settled(self, after: int, limit: int) -> Proof | None:
         """Waits until no commit is in progress, and returns the proof of that moment.
@@ -113,6 +114,8 @@ class RootLog:
         while (proof := self.proof(after, limit)) is not None and not proof.settled:
             if time.monotonic() > deadline:
                 return None
+            if proof.due:
+                self._store.end_due(self.tenant)
             time.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE)
         return proof

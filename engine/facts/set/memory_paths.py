@@ -155,7 +155,7 @@ class MemoryPaths:
         roles = self._version.numbers.roles
         return {
             "links": [
-                [refs[member], "HAS_ROLE" if container in roles else "MEMBER_OF", refs[container]]
+                [refs[member], "HAS_ROLE" if container in roles else "MEMBER_OF", refs[container], None]
                 for member in (() if number is None else self._version.effective(number))
                 for container in self._version.containers.get(member) or ()
             ]

@@ -107,7 +107,8 @@ class MemoryViews:
 
     def _listed(self, ref: str, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
         known = [ref] if self.is_node(self._policy.reference(ref, self._root)) else []
-        return {"known": known, "answer": [self._path(member, container) for member, container in pairs]}
+        paths = [self._path(member, container) for member, container in pairs]
+        return {"known": known, "answer": [{"path": path, "until": None} for path in paths]}
 
     def _path(self, member: str, container: str) -> list[str]:
         numbers = self._version.numbers

@@ -42,6 +42,7 @@ PARTS = {
     "AccessEffect",
     "AccessShare",
     "EdgeCounts",
+    "Ending",
     "Grant",
     "GraphPath",
     "Logged",
@@ -74,7 +75,7 @@ def answers(auth: Authorizer) -> Iterator[Any]:
     yield from asked(with_replica(auth), {})
     yield from asked(auth, {"as_of": auth.revision_now()})
     yield auth.who("USE_CATALOG", "catalog:c").read()
-    yield from (auth.list("catalog"), auth.grants(), auth.members("role:a"), auth.memberships("user:u"))
+    yield from (auth.list("catalog"), auth.grants(), auth.ending(), auth.members("role:a"), auth.memberships("user:u"))
     yield from (auth.question("recent_changes"), auth.question("who_is_in_a_group", group="role:a"))
     yield from (auth.can("user:u", "catalog:c"), auth.since(*YES), auth.revocation(*YES, effects=True))
     yield from (auth.change("add user:later", dry_run=True), auth.plan(["add user:later"]))

@@ -17,7 +17,13 @@ from ...conftest import Tenants
 
 HOSTILE = "user:<script>alert(1)</script>"
 FACTS = [
-    *("add catalog:c", "add catalog:d", "add role:a", "member user:u of role:a", "member user:v of role:a"),
+    *(
+        "add catalog:c",
+        "add catalog:d",
+        "add role:a",
+        "member user:u of role:a",
+        "member user:v of role:a until 2100-01-01T00:00:00Z",
+    ),
     *("allow USE_CATALOG on catalog:c to role:a", "allow USE_CATALOG on catalog:d to user:u"),
     *(f"add {HOSTILE}", f"allow USE_CATALOG on catalog:c to {HOSTILE}"),
 ]
@@ -27,6 +33,7 @@ LISTS: dict[str, Callable[[Authorizer], Any]] = {
     "grants": lambda auth: auth.grants(),
     "members": lambda auth: auth.members("role:a"),
     "memberships": lambda auth: auth.memberships("user:u"),
+    "ending": lambda auth: auth.ending(),
     "can": lambda auth: auth.can("user:u", "catalog:c"),
     "who": lambda auth: auth.who("USE_CATALOG", "catalog:c").read(),
     "which": lambda auth: auth.which("catalog", "user:u", "USE_CATALOG", limit=1).read(),
@@ -34,9 +41,10 @@ LISTS: dict[str, Callable[[Authorizer], Any]] = {
 }
 COLUMNS = {
     "list": ["ref"],
-    "grants": ["effect", "privilege", "object", "subject"],
-    "members": ["member", "container", "path"],
-    "memberships": ["member", "container", "path"],
+    "grants": ["effect", "privilege", "object", "subject", "until"],
+    "members": ["member", "container", "path", "until"],
+    "memberships": ["member", "container", "path", "until"],
+    "ending": ["until", "statement", "subject", "object"],
     "can": ["name", "allowed", "needs"],
     "who": ["ref"],
     "which": ["ref"],

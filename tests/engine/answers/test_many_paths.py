@@ -45,7 +45,7 @@ def refused(work: Callable[[], object], error: type[Invalid | Refused], text: st
 
 
 def ask(auth: Authorizer, query: str, **parameters: Any) -> dict[str, Any]:
-    [row] = auth.store.read(cypher.load(query).text, {"root": auth.tenant, **parameters})
+    [row] = cypher.load(query).run(auth.store.read, root=auth.tenant, **parameters)
     return dict(row)
 
 

@@ -19,6 +19,7 @@ from ...support.twin import POLICIES, SEED, Twin
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 NOT_ASYNC = {  # what Authorizer has for the code of this package, and not for its users
+    "adopt",
     "ask",
     "at_one_revision",
     "follow",

@@ -180,7 +180,7 @@ def damage(folder: Path, what: str) -> None:
         case "no json":
             (folder / META).write_text("{")
         case "version":
-            (folder / META).write_text(json.dumps({**meta, "format": "grantpath dump 3"}))
+            (folder / META).write_text(json.dumps({**meta, "format": "grantpath dump 4"}))
         case "a key":
             (folder / META).write_text(json.dumps({**meta, "revision": "12"}))
 
@@ -197,7 +197,7 @@ def damage(folder: Path, what: str) -> None:
         ("a table more", r"owners\.csv is missing from the dump"),
         ("no meta", r"deltas\.jsonl is not a table"),
         ("no json", r"deltas\.jsonl is not a table"),
-        ("version", r"meta\.json: the format is 'grantpath dump 3', but this version .* restore it with the version"),
+        ("version", r"meta\.json: the format is 'grantpath dump 4', but this version .* restore it with the version"),
         ("a key", r"meta\.json: revision: Input should be a valid integer"),
     ],
 )

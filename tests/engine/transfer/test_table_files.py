@@ -50,8 +50,9 @@ def loaded(directory: Path) -> dict[str, Table]:
 
 
 def rows_of(table: Table) -> list[list[str]]:
+    """The rows without the column `until`, if none has an end."""
     columns = [[one.values[code] for code in one.codes] for one in table.columns.values()]
-    return [list(row) for row in zip(*columns, strict=True)]
+    return [[*row[:-1]] if "until" in table.columns and not row[-1] else [*row] for row in zip(*columns, strict=True)]
 
 
 def refused(directory: Path, path: Path, says: str = "") -> None:

@@ -1,0 +1,89 @@
+"""The commands about ends: ending, expire."""
+
+import re
+import time
+from datetime import timedelta
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+from grantpath.engine.cli.change.change_commands import PANEL
+from grantpath.engine.cli.context import CommandContext, command
+from grantpath.engine.cli.list_formats import Format, show_as, wanted
+from grantpath.engine.cli.output import emit, out, show_table, styled, warn
+from grantpath.graph.errors import GrantpathError, InvalidInput
+from grantpath.graph.messages import short
+
+if TYPE_CHECKING:
+    from grantpath.engine.authorizer.authorizer import Authorizer
+
+UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+SECONDS, LONGEST = 1.0, 30.0  # between two looks of `expire --watch`, and after errors
+MOST = 10_000 * 366 * 86_400  # more than is left until the last year
+Within = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help="only what ends within this time: 90m, 12h, 30d or 8w; without it, all"),
+]
+Limit = Annotated[int, typer.Option(min=1, max=10_000, metavar="N", help="the maximum number of results")]
+Watch = Annotated[bool, typer.Option("--watch", help="do not stop: remove what ends from now on, too")]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands."""
+    command(app, PANEL, "grantpath ending --within 30d")(ending)
+    command(app, PANEL, "grantpath expire --watch")(expire)
+
+
+def ending(session: CommandContext, within: Within = None, limit: Limit = 1_000, format_: Format = None) -> None:
+    """List the grants and memberships that end (`until`), the earliest first.
+
+    To let one last longer, write it again with a later end, or without one.
+    """
+    form = wanted(session.json, format_)
+    time_left = None if within is None else _duration(within)
+    with session.open() as authorizer:
+        found = authorizer.ending(within=time_left, limit=limit)
+    rows = [(f"{each.until:%Y-%m-%dT%H:%M:%SZ}", each.statement) for each in found]
+    if show_as(form, found, lambda: show_table(("until", "statement"), rows)) and not found.complete:
+        out().print(
+            styled(f"only the first {limit:,}; name a shorter time with --within, or a higher --limit", "yellow")
+        )
+
+
+def expire(session: CommandContext, watch: Watch = False) -> None:
+    """Remove the grants and memberships whose end has come, and note each end in the log.
+
+    Every question and every change of a client that can write does this first, so the command is needed only where all
+    clients are readers: let it run there with --watch.
+    """
+    with session.open() as authorizer:
+        authorizer.follow()
+        if watch:
+            _watch(authorizer)
+        revision = authorizer.expire()
+    if session.json:
+        emit({"revision": revision})
+    else:
+        out().print(styled("done", "bold green"), styled(f", no fact has ended; revision {revision}"), sep="")
+
+
+def _watch(authorizer: "Authorizer") -> NoReturn:
+    """Removes what has ended, again and again. After an error that may pass it waits, longer each time."""
+    pause = SECONDS
+    while True:
+        try:
+            authorizer.expire()
+            pause = SECONDS
+        except GrantpathError as error:
+            if not error.retryable:
+                raise
+            warn(f"{error}; trying again", "yellow")
+            pause = min(2 * pause, LONGEST)
+        time.sleep(pause)
+
+
+def _duration(text: str) -> timedelta:
+    found = re.fullmatch(r"([0-9]{1,9})([smhdw])", text)
+    if found is None:
+        raise InvalidInput(f"--within {short(text)} is not a time; write a number and s, m, h, d or w, such as 30d")
+    return timedelta(seconds=min(int(found[1]) * UNITS[found[2]], MOST))

@@ -1,0 +1,406 @@
+"""Grants and memberships with an end: how they are written, replaced and removed, and what the log says about them."""
+
+import threading
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+
+from grantpath import cypher
+from grantpath.engine import Authorizer, Invalid, InvalidInput
+from grantpath.engine.answers.graph_path import GraphPath
+from grantpath.engine.memory.memory_authorizer import authorizer
+from grantpath.engine.transfer import exporter, importer
+from grantpath.graph.language.ends import end_of, end_text, seconds_of
+from grantpath.graph.language.statement import parse_statement
+
+from ...conftest import Tenants
+
+FACTS = [
+    *(
+        "add catalog:hr",
+        "add schema:hr.s",
+        "add table:hr.s.t",
+        "add role:r",
+        "add group:g",
+        "member user:bob of role:r",
+    ),
+    *("allow USE_CATALOG on catalog:hr to role:r", "allow USE_SCHEMA on schema:hr.s to role:r"),
+]
+GRANT = "allow SELECT_TABLE on table:hr.s.t to role:r"
+EARLY, LATE = "2100-01-01T00:00:00Z", "2100-01-01T00:00:10Z"
+Clock = Callable[[str], None]
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """Sets the clock with which ends are compared."""
+    return lambda end: monkeypatch.setattr(cypher, "now", seconds_of(end))
+
+
+@pytest.fixture(params=["neo4j", "memory"])
+def auth(request: pytest.FixtureRequest) -> Authorizer:
+    if request.param == "memory":
+        return authorizer("gravitino", FACTS, "ml")
+    made: Authorizer = request.getfixturevalue("tenant")("gravitino", FACTS)
+    return made
+
+
+def can(auth: Authorizer, user: str = "user:bob") -> bool:
+    return auth.check(user, "load_table", "table:hr.s.t").allowed
+
+
+# ---- the text of an end --------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("given", "end"),
+    [
+        ("2026-12-31T00:00:00Z", "2026-12-31T00:00:00Z"),
+        ("2026-12-31T01:00:00+02:00", "2026-12-30T23:00:00Z"),
+        ("2026-12-31T00:00Z", "2026-12-31T00:00:00Z"),
+        (datetime(2026, 12, 31, tzinfo=timezone(timedelta(hours=-1))), "2026-12-31T01:00:00Z"),
+        ("0001-01-01T00:00:00Z", "0001-01-01T00:00:00Z"),
+        ("9999-12-31T23:59:59Z", "9999-12-31T23:59:59Z"),
+    ],
+)
+def test_end_has_one_spelling(given: object, end: str) -> None:
+    assert end_text(given) == end
+    assert end_of(seconds_of(end)) == end
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ("tomorrow", "is not a time; write it as 2026-12-31T00:00:00Z"),
+        ("10000-01-01T00:00:00Z", "is not a time"),
+        ("2026-12-31", "has no zone; write Z for UTC"),
+        ("2026-12-31T00:00:00", "has no zone"),
+        (datetime(2026, 12, 31), "has no zone"),
+        ("2026-12-31T00:00:00.5Z", "has a fraction of a second"),
+        ("9999-12-31T23:59:59-01:00", "is not in the years 1 to 9999"),
+        ("0001-01-01T00:00:00+01:00", "is not in the years 1 to 9999"),
+        (7, "is not a time"),
+    ],
+)
+def test_wrong_end_is_refused(given: object, says: str) -> None:
+    with pytest.raises(InvalidInput, match=says):
+        end_text(given)
+
+
+def test_until_belongs_to_grants_and_memberships_only() -> None:
+    assert parse_statement(f"{GRANT} until {EARLY}").until == EARLY
+    assert parse_statement(f"member user:a of group:until until {EARLY}").object == "group:until"
+    assert parse_statement("allow P on table:`a until b` to user:until").until is None
+    for text in (
+        "add user:a",
+        "owner user:a of catalog:c",
+        "revoke allow P on table:t from user:a",
+        "tag table:t with tag:x",
+    ):
+        with pytest.raises(InvalidInput):
+            parse_statement(f"{text} until {EARLY}")
+
+
+# ---- changes -------------------------------------------------------------------------------------------------------
+def test_fact_is_there_until_its_end(auth: Authorizer, clock: Clock) -> None:
+    auth.change(f"{GRANT} until {EARLY}")
+    clock("2099-12-31T23:59:59Z")
+    assert can(auth)
+    revision = auth.revision_now()
+    clock(EARLY)
+    assert not can(auth)
+    assert auth.revision_now() == revision + 1
+    clock("2099-12-31T23:59:59Z")  # a clock that steps back: what has ended stays ended
+    assert not can(auth)
+    assert auth.revision_now() == revision + 1
+
+
+def test_membership_ends(auth: Authorizer, clock: Clock) -> None:
+    auth.change(GRANT)
+    auth.join("user:ann", "role:r", until=datetime(2100, 1, 1, tzinfo=UTC)) if auth.given(["add user:ann"]) else None
+    assert can(auth, "user:ann")
+    assert [each.until for each in auth.members("role:r")] == [EARLY, None]
+    clock(EARLY)
+    assert [each.member for each in auth.members("role:r")] == ["user:bob"]
+    assert not can(auth, "user:ann")
+
+
+def test_end_of_a_deny_gives_access_back(auth: Authorizer, clock: Clock) -> None:
+    auth.change(GRANT)
+    made = auth.deny("SELECT_TABLE", on="table:hr.s.t", to="role:r", until=EARLY)
+    assert made.note is not None
+    assert made.note.endswith(f"the access that this DENY removes comes back at {EARLY}")
+    assert not can(auth)
+    clock(EARLY)
+    assert can(auth)
+
+
+def test_later_statement_replaces_the_end(auth: Authorizer, clock: Clock) -> None:
+    auth.change(f"{GRANT} until {EARLY}")
+    assert auth.change(f"{GRANT} until {EARLY}").id is None
+    moved = auth.change(f"{GRANT} until {LATE}", dry_run=True)
+    assert (moved.removed, moved.added) == ([f"{GRANT} until {EARLY}"], [f"{GRANT} until {LATE}"])
+    assert auth.change(f"{GRANT} until {LATE}").id
+    clock(EARLY)
+    assert can(auth)
+    assert auth.change(GRANT).id
+    clock(LATE)
+    assert can(auth)
+    assert [each.until for each in auth.grants(on="table:hr.s.t")] == [None]
+
+
+def test_end_goes_with_its_fact(auth: Authorizer, clock: Clock) -> None:
+    auth.change(f"{GRANT} until {EARLY}")
+    assert auth.revoke("SELECT_TABLE", on="table:hr.s.t", from_="role:r", dry_run=True).removed == [
+        f"{GRANT} until {EARLY}"
+    ]
+    assert f"{GRANT} until {EARLY}" in auth.drop("role:r", dry_run=True).removed
+    auth.revoke("SELECT_TABLE", on="table:hr.s.t", from_="role:r")
+    auth.change(GRANT)
+    clock(EARLY)
+    assert can(auth)
+
+
+def test_renamed_entity_keeps_the_ends_of_its_facts(auth: Authorizer, clock: Clock) -> None:
+    auth.change(f"{GRANT} until {EARLY}")
+    renamed = auth.rename("table:hr.s.t", to="u", dry_run=True)
+    assert f"allow SELECT_TABLE on table:hr.s.u to role:r until {EARLY}" in renamed.added
+    auth.rename("table:hr.s.t", to="u")
+    assert auth.check("user:bob", "load_table", "table:hr.s.u")
+    clock(EARLY)
+    assert not auth.check("user:bob", "load_table", "table:hr.s.u")
+
+
+NAMES = ["add namespace:n", "add user:bob"]  # in the policy cdap, a name can have grants before it is created
+
+
+@pytest.mark.parametrize("engine", ["neo4j", "memory"])
+def test_created_name_takes_over_a_grant_with_its_end(tenant: Tenants, clock: Clock, engine: str) -> None:
+    auth = tenant("cdap", NAMES) if engine == "neo4j" else authorizer("cdap", NAMES, "ml")
+    auth.change(f"allow READ on dataset:n.d to user:bob until {EARLY}")
+    assert auth.change("add dataset:n.d").kept_grants == 1
+    assert [each.until for each in auth.grants(on="dataset:n.d")] == [EARLY]
+    clock(EARLY)
+    assert [*auth.grants(on="dataset:n.d")] == []
+
+
+def test_name_that_only_had_a_grant_is_gone_with_it(tenant: Tenants, clock: Clock) -> None:
+    auth = tenant("cdap", NAMES)
+    auth.change(f"allow READ on dataset:n.d to user:bob until {EARLY}")
+    clock(EARLY)
+    assert not auth.check("user:bob", "READ", "dataset:n.d")
+    left = auth.store.execute("MATCH (e:Entity {root: $root, ref: 'dataset:n.d'}) RETURN e", {"root": auth.tenant})
+    assert left == []
+
+
+def test_past_end_is_refused_and_nothing_is_done(auth: Authorizer, clock: Clock) -> None:
+    clock(LATE)
+    before = auth.revision_now()
+    with pytest.raises(Invalid, match=f"its end is past, since the server's clock says {LATE}; write a later end"):
+        auth.change_all([GRANT, f"{GRANT} until {LATE}"])
+    assert auth.revision_now() == before
+
+
+def test_what_the_policy_gives_does_not_end(tenant: Tenants) -> None:
+    auth = tenant("deltastream")
+    for fact in (
+        f"member role:ORGADMIN of role:SYSADMIN until {EARLY}",
+        f"allow MANAGE_GRANTS on {auth.root} to role:SECURITYADMIN until {EARLY}",
+    ):
+        with pytest.raises(Invalid, match="by the policy deltastream; omit `until`"):
+            auth.change(fact)
+    with pytest.raises(InvalidInput, match="is not a statement"):
+        auth.change(f"revoke {GRANT.replace(' to ', ' from ')} until {EARLY}")
+
+
+def test_batch_sees_the_ends_of_its_earlier_statements(auth: Authorizer, clock: Clock) -> None:
+    with auth.batch() as batch:
+        batch.allow("SELECT_TABLE", on="table:hr.s.t", to="role:r", until=EARLY)
+        batch.allow("SELECT_TABLE", on="table:hr.s.t", to="role:r", until=LATE)
+    assert [each.until for each in auth.grants(on="table:hr.s.t")] == [LATE]
+    clock(EARLY)
+    assert can(auth)
+
+
+def test_ending_lists_what_ends(auth: Authorizer) -> None:
+    soon = end_text((datetime.now(UTC) + timedelta(days=10)).replace(microsecond=0))
+    auth.change_all([f"{GRANT} until {soon}", f"member user:bob of role:r until {EARLY}"])
+    assert [each.statement for each in auth.ending()] == [
+        f"{GRANT} until {soon}",
+        f"member user:bob of role:r until {EARLY}",
+    ]
+    assert [each.subject for each in auth.ending(within=timedelta(days=30))] == ["role:r"]
+    assert not auth.ending(limit=1).complete
+    with pytest.raises(InvalidInput, match="timedelta"):
+        auth.ending(within=timedelta(days=-1))
+
+
+def test_explanation_says_when_an_edge_ends(tenant: Tenants) -> None:
+    auth = tenant("gravitino", FACTS)
+    auth.change_all([f"{GRANT} until {EARLY}", f"member user:bob of role:r until {LATE}"])
+    [path] = auth.explain("user:bob", "SELECT_TABLE", "table:hr.s.t").typed_paths
+    assert [edge.until for edge in path.edges] == [LATE, EARLY]
+    assert f"-HAS_ROLE until {LATE}-> role:r -ALLOW SELECT_TABLE until {EARLY}-> " in str(path)
+
+
+def test_path_of_a_question_says_when_an_edge_ends(tenant: Tenants) -> None:
+    auth = tenant("gravitino", FACTS)
+    auth.change_all([f"{GRANT} until {EARLY}", "deny SELECT_TABLE on table:hr.s.t to role:r"])
+    [row] = auth.question("grants_shadowed_by_a_deny").answer
+    path = row["path"]
+    assert isinstance(path, GraphPath)
+    assert [edge.until for edge in path.edges] == [EARLY]
+
+
+# ---- the log -------------------------------------------------------------------------------------------------------
+def test_each_end_has_an_entry_dated_to_the_end(tenant: Tenants, clock: Clock) -> None:
+    auth = tenant("gravitino", FACTS)
+    auth.change_all(
+        [
+            f"{GRANT} until {LATE}",
+            f"member user:bob of role:r until {EARLY}",
+            f"member user:bob of group:g until {EARLY}",
+        ]
+    )
+    before = auth.revision_now()
+    clock("2100-01-02T00:00:00Z")
+    auth.change("add user:late")
+    entries = auth.log(after=before)
+    assert [(each.revision - before, each.statement) for each in entries] == [
+        (1, f"2 facts ended at {EARLY}"),
+        (2, f"ended: {GRANT} until {LATE}"),
+        (3, "add user:late"),
+    ]
+    assert [end_text(each.at) for each in entries[:2]] == [EARLY, LATE]
+    assert auth.verify_log().intact
+    assert not auth.check("user:bob", "load_table", "table:hr.s.t", as_of=before + 1)
+    assert auth.check("user:bob", "load_table", "table:hr.s.t", as_of=before)
+
+
+def test_actor_needs_the_right_of_the_grant(tenant: Tenants, clock: Clock) -> None:
+    rights = ["add role:m", "allow MANAGE_GRANTS on metalake:ml to role:m", "member user:ann of role:m"]
+    auth = tenant("gravitino", [*FACTS, *rights])
+    refused = auth.change_all([f"{GRANT} until {EARLY}"], by="user:bob", each=True)
+    assert "is refused" in str(refused[0])
+    auth.change(f"{GRANT} until {EARLY}", by="user:ann")
+    assert can(auth)
+
+
+def test_questions_while_facts_end_are_never_answered_with_them(tenant: Tenants) -> None:
+    """The server's own clock: readers and a writer ask across an end."""
+    auth = tenant("gravitino", FACTS)
+    end = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=4)
+    auth.change(f"{GRANT} until {end_text(end)}")
+    wrong: list[str] = []
+    asked = 0
+
+    def ask() -> None:
+        nonlocal asked
+        while (before := datetime.now(UTC)) < end + timedelta(seconds=2):
+            allowed = can(auth)
+            asked += 1
+            if (allowed and before >= end) or (not allowed and datetime.now(UTC) < end):
+                wrong.append(f"{allowed} at {before}")
+
+    def write() -> None:
+        number = 0
+        while datetime.now(UTC) < end + timedelta(seconds=2):
+            auth.change(f"add user:n{(number := number + 1)}")
+            time.sleep(0.05)
+
+    threads = [threading.Thread(target=each) for each in (ask, ask, ask, write)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+    assert asked > 20
+    assert sum(each.statement.startswith("ended:") for each in auth.log(limit=1_000)) == 1
+
+
+# ---- tables and dumps ----------------------------------------------------------------------------------------------
+def tables(folder: Path, grants: str, members: str = "member,of\nuser:bob,role:r\n") -> Path:
+    folder.mkdir()
+    (folder / "subjects.csv").write_text("ref\nuser:bob\nrole:r\n")
+    (folder / "objects.csv").write_text("ref\ncatalog:hr\n")
+    (folder / "members.csv").write_text(members)
+    (folder / "grants.csv").write_text(grants)
+    return folder
+
+
+HEAD = "effect,privilege,object,subject,until\n"
+ROW = "allow,USE_CATALOG,catalog:hr,role:r"
+
+
+def ends(auth: Authorizer) -> list[str | None]:
+    return [each.until for each in auth.grants(on="catalog:hr")]
+
+
+def test_tables_have_ends(tenant: Tenants, tmp_path: Path, clock: Clock) -> None:
+    auth = tenant()
+    folder = tables(
+        tmp_path / "a", f"{HEAD}{ROW},2100-01-01T01:00:00+01:00\n", f"member,until,of\nuser:bob,{LATE},role:r\n"
+    )
+    importer.load(auth, folder)
+    assert (ends(auth), [each.until for each in auth.members("role:r")]) == ([EARLY], [LATE])
+    assert not importer.load(auth, folder).changed
+    assert importer.load(auth, tables(tmp_path / "b", f"{HEAD}{ROW},{LATE}\n", "member,of\nuser:bob,role:r\n")).changed
+    # In the second table of members no row has an end, so it says nothing about ends.
+    assert (ends(auth), [each.until for each in auth.members("role:r")]) == ([LATE], [LATE])
+    clock(LATE)
+    assert ends(auth) == []
+
+
+def test_json_lines_have_ends(tenant: Tenants, tmp_path: Path) -> None:
+    auth = tenant()
+    folder = tables(tmp_path / "a", "")
+    (folder / "grants.csv").unlink()
+    row = '{"effect": "allow", "privilege": "USE_CATALOG", "object": "catalog:hr", "subject": "role:r", "until": %s}\n'
+    other = row.replace("USE_CATALOG", "USE_SCHEMA").replace(', "until": %s', "")
+    (folder / "grants.jsonl").write_text(
+        row % f'"{EARLY}"' + other + row.replace("USE_CATALOG", "READ_FILESET") % "null"
+    )
+    importer.load(auth, folder)
+    assert ends(auth) == [None, EARLY, None]
+
+
+def test_rows_with_a_past_end_are_left_out_and_named(tenant: Tenants, tmp_path: Path) -> None:
+    auth = tenant()
+    past = "2001-01-01T00:00:00Z"
+    done = importer.load(auth, tables(tmp_path / "a", f"{HEAD}{ROW},{past}\n"))
+    assert ends(auth) == []
+    assert done.past == (f"allow USE_CATALOG on catalog:hr to role:r until {past}",)
+    assert (
+        done.omitted == f"1 row not loaded, whose end is past: allow USE_CATALOG on catalog:hr to role:r until {past}"
+    )
+
+
+def test_rows_that_differ_only_in_their_end_are_refused(tenant: Tenants, tmp_path: Path) -> None:
+    auth = tenant()
+    folder = tables(tmp_path / "a", f"{HEAD}{ROW},{EARLY}\n{ROW},{LATE}\n")
+    with pytest.raises(InvalidInput, match=r"grants\.csv:3: an earlier row has the same fact with another end"):
+        importer.load(auth, folder)
+    with pytest.raises(InvalidInput, match=r"grants\.csv:2: until x is not a time"):
+        importer.load(auth, tables(tmp_path / "b", f"{HEAD}{ROW},x\n"))
+
+
+def test_table_whose_ends_are_all_past_says_something_about_ends(tenant: Tenants, tmp_path: Path) -> None:
+    auth = tenant()
+    importer.load(auth, tables(tmp_path / "a", f"{HEAD}{ROW},{EARLY}\n"))
+    other = ROW.replace("USE_CATALOG", "USE_SCHEMA")
+    importer.load(auth, tables(tmp_path / "b", f"{HEAD}{ROW},\n{other},2001-01-01T00:00:00Z\n"))
+    assert ends(auth) == [None]
+
+
+@pytest.mark.parametrize("format_", ["csv", "jsonl", "parquet"])
+def test_dump_keeps_ends(tenant: Tenants, tmp_path: Path, clock: Clock, format_: str) -> None:
+    auth = tenant("gravitino", FACTS)
+    auth.change_all([f"{GRANT} until {EARLY}", f"member user:bob of role:r until {LATE}", "member user:bob of group:g"])
+    exporter.dump(auth, tmp_path / "dump", format_)  # type: ignore[arg-type]
+    clock(EARLY)
+    restored = tenant()
+    assert importer.load(restored, tmp_path / "dump").restored
+    assert [each.statement for each in restored.ending()] == [f"member user:bob of role:r until {LATE}"]
+    assert restored.log()[-1].statement == f"ended: {GRANT} until {EARLY}"
+    assert restored.verify_log().intact

@@ -1,0 +1,325 @@
+"""What happens when something fails while facts end, or while a root is prepared for facts that end."""
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from neo4j.exceptions import ClientError
+
+from grantpath import cypher
+from grantpath.engine import Authorizer, GrantpathError, Inconsistent, Invalid, Refused, Unavailable
+from grantpath.engine.change import facts_format
+from grantpath.engine.change.service import ChangeService
+from grantpath.engine.cli.change import ending_commands
+from grantpath.engine.policy.schema import UPGRADE, WITH_ENDS, WITH_TAGS
+from grantpath.engine.tenants import registry
+from grantpath.engine.transfer import exporter, importer
+from grantpath.graph.client.driver import FORBIDDEN, in_words
+from grantpath.graph.errors import Conflict
+from grantpath.graph.guard.bulk_write import Bulk
+from grantpath.graph.guard.revision_guard import RevisionGuard
+from grantpath.graph.guard.revision_marks import MarkBook, Marks
+from grantpath.graph.guard.store import Store
+from grantpath.graph.language.ends import seconds_of
+
+from ...conftest import Tenants
+
+FACTS = ["add catalog:hr", "add schema:hr.s", "add table:hr.s.t", "add role:r", "member user:bob of role:r"]
+GRANT = "allow SELECT_TABLE on table:hr.s.t to role:r"
+EARLY, LATE = "2100-01-01T00:00:00Z", "2100-01-01T00:00:10Z"
+Clock = Callable[[str], None]
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """Sets the clock with which ends are compared."""
+    return lambda end: monkeypatch.setattr(cypher, "now", seconds_of(end))
+
+
+@pytest.fixture
+def auth(tenant: Tenants) -> Authorizer:
+    return tenant("gravitino", FACTS)
+
+
+def stored_format(auth: Authorizer) -> int:
+    [row] = cypher.load("tenant_policy").run(auth.store.read, root=auth.tenant)
+    return int(json.loads(row["source"])[UPGRADE])
+
+
+def granted(auth: Authorizer) -> list[str | None]:
+    return [each.until for each in auth.grants(on="table:hr.s.t")]
+
+
+def once(error: Exception, then: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that raises the error at its first call."""
+    left = [error]
+
+    def run(*given: Any, **named: Any) -> Any:
+        if left:
+            raise left.pop()
+        return then(*given, **named)
+
+    return run
+
+
+# ---- the format of the facts -----------------------------------------------------------------------------------------
+def test_fact_does_not_end_in_a_root_whose_format_could_not_be_raised(
+    auth: Authorizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Store, "write", once(Unavailable("not free"), Store.write))
+    with pytest.raises(Unavailable, match="not free"):
+        auth.change(f"{GRANT} until {EARLY}")
+    assert (granted(auth), stored_format(auth)) == ([], WITH_TAGS)
+
+
+@pytest.mark.parametrize("write", ["change", "change_all", "batch"])
+def test_change_that_another_writer_makes_possible_is_tried_again(
+    auth: Authorizer, monkeypatch: pytest.MonkeyPatch, write: str
+) -> None:
+    """As if it had been wrong when the format was to be raised, and right afterwards."""
+    monkeypatch.setattr(ChangeService, "_need_format", lambda *_: None)
+    with pytest.raises(Inconsistent, match="was changed by another writer meanwhile; nothing is done, try again"):
+        if write == "batch":
+            with auth.batch() as batch:
+                batch.change(f"{GRANT} until {EARLY}")
+        else:
+            auth.change_all([f"{GRANT} until {EARLY}"]) if write == "change_all" else auth.change(
+                f"{GRANT} until {EARLY}"
+            )
+    assert (granted(auth), stored_format(auth)) == ([], WITH_TAGS)
+
+
+def test_threads_that_write_the_first_facts_that_end_all_succeed(auth: Authorizer) -> None:
+    errors: list[GrantpathError] = []
+
+    def write(number: int) -> None:
+        try:
+            auth.change(f"allow SELECT_TABLE on table:hr.s.t to role:r{number} until {EARLY}")
+            auth.check("user:bob", "load_table", "table:hr.s.t")
+        except GrantpathError as error:
+            errors.append(error)
+
+    auth.given([f"add role:r{number}" for number in range(6)])
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    assert (granted(auth), stored_format(auth)) == ([EARLY] * 6, WITH_ENDS)
+
+
+def test_plan_with_the_first_fact_that_ends_must_be_made_again(auth: Authorizer) -> None:
+    plan = auth.plan([f"{GRANT} until {EARLY}"])
+    assert plan.added == (f"{GRANT} until {EARLY}",)
+    with pytest.raises(Conflict, match=r"had to be prepared for facts that end, .*; plan the change again") as error:
+        auth.change_all([f"{GRANT} until {EARLY}"], at_revision=plan.revision, root_id=plan.root_id)
+    assert error.value.code == "root_moved"
+    again = auth.plan([f"{GRANT} until {EARLY}"])
+    auth.change_all([f"{GRANT} until {EARLY}"], at_revision=again.revision, root_id=again.root_id)
+    assert granted(auth) == [EARLY]
+
+
+def test_stale_plan_does_not_raise_the_format(auth: Authorizer) -> None:
+    plan = auth.plan([f"{GRANT} until {EARLY}"])
+    auth.change("add user:new")
+    with pytest.raises(Conflict, match="is at revision"):
+        auth.change_all([f"{GRANT} until {EARLY}"], at_revision=plan.revision, root_id=plan.root_id)
+    assert stored_format(auth) == WITH_TAGS
+
+
+def test_database_of_an_older_version_gets_the_indexes(auth: Authorizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    created: list[Store] = []
+    monkeypatch.setattr(registry, "create_schema", created.append)
+    facts_format.allow_ends(auth)
+    assert created == [auth.store]
+
+
+def test_wrong_statement_beside_one_that_ends_has_its_own_error(auth: Authorizer) -> None:
+    for wrong, says in (
+        ("nonsense", "nonsense"),
+        ("add role:r", "exists"),
+        (GRANT.replace("hr.s.t", "hr.s.x"), "hr.s.x"),
+    ):
+        with pytest.raises(Invalid, match=says) as error:
+            auth.change_all([f"{GRANT} until {EARLY}", wrong])
+        assert error.value.index == 1
+    with pytest.raises(Refused):
+        auth.change_all([f"{GRANT} until {EARLY}", "add user:x"], by="user:bob")
+    assert (granted(auth), stored_format(auth)) == ([], WITH_TAGS)
+
+
+def test_plan_of_a_client_that_has_the_older_format(auth: Authorizer) -> None:
+    other = Authorizer(auth.store, auth.tenant, auth.policy, auth.root)
+    auth.change(f"{GRANT} until {EARLY}")
+    assert other.plan(["drop role:r"]).removed[0]
+    assert other.policy.digest == auth.policy.digest
+
+
+# ---- removing what has ended -----------------------------------------------------------------------------------------
+@pytest.mark.parametrize("committed", [False, True])
+def test_lost_commit_of_an_end_is_not_an_unknown_change(
+    auth: Authorizer, clock: Clock, monkeypatch: pytest.MonkeyPatch, committed: bool
+) -> None:
+    auth.change(f"{GRANT} until {EARLY}")
+    before = auth.revision_now()
+    clock(EARLY)
+    commit, lost = RevisionGuard._commit, Unavailable("the connection is gone", unknown=True)
+
+    def losing(self: RevisionGuard, tx: Any) -> None:
+        monkeypatch.setattr(RevisionGuard, "_commit", commit)
+        if committed:
+            commit(self, tx)
+        raise lost
+
+    for call in (
+        lambda: auth.change("add user:a"),
+        lambda: auth.change_all(["add user:a", "add user:b"]),
+        lambda: auth.change("add user:a", dry_run=True),
+        lambda: can(auth),
+    ):
+        monkeypatch.setattr(RevisionGuard, "_commit", losing)
+        with pytest.raises(Unavailable, match=r"the connection was lost while facts of .* ended; ask again") as error:
+            call()
+        assert not error.value.unknown
+        if committed:
+            break
+    assert not can(auth)
+    assert [each.statement for each in auth.log(after=before)] == [f"ended: {GRANT} until {EARLY}"]
+    assert auth.verify_log().intact
+
+
+def can(auth: Authorizer) -> bool:
+    return auth.check("user:bob", "SELECT_TABLE", "table:hr.s.t").allowed
+
+
+def test_fact_that_ends_while_the_next_end_is_noted_is_removed(
+    auth: Authorizer, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    auth.change_all([f"{GRANT} until {EARLY}", f"allow MODIFY_TABLE on table:hr.s.t to role:r until {LATE}"])
+    clock(EARLY)
+    set_ends = MarkBook.set_ends
+
+    def later(self: MarkBook, found: Marks) -> bool:
+        clock(LATE)
+        return set_ends(self, found)
+
+    monkeypatch.setattr(MarkBook, "set_ends", later)
+    assert granted(auth) == []
+    assert auth.verify_log().intact
+
+
+def test_clocks_that_differ_are_an_error(auth: Authorizer, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    auth.change(f"{GRANT} until {EARLY}")
+    clock(EARLY)
+    monkeypatch.setattr(auth.store._guard, "ender", lambda _: False)
+    with pytest.raises(Inconsistent, match="compare the clocks of the servers") as error:
+        can(auth)
+    assert error.value.code == "ends_due"
+
+
+def _forbidden(*_: object) -> None:
+    cause = ClientError._hydrate_neo4j(code=FORBIDDEN, message="Set label is not allowed")  # as the driver makes it
+    raise in_words("bolt://localhost", cause) from cause
+
+
+def test_user_who_may_only_read_waits_for_another_client(
+    auth: Authorizer, tenant: Tenants, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    auth.change(f"{GRANT} until {EARLY}")
+    clock(EARLY)
+    with opened(auth, timeout=1.0) as reader:
+        monkeypatch.setattr(reader.store._guard, "end_piece", _forbidden)
+        with pytest.raises(Inconsistent, match="run `grantpath expire --watch` with a user who may change") as error:
+            can(reader)
+        assert (error.value.code, error.value.retryable) == ("ends_due", True)
+    with opened(auth, timeout=60.0) as reader:
+        monkeypatch.setattr(reader.store._guard, "end_piece", _forbidden)
+        ending = threading.Timer(0.3, auth.expire)
+        ending.start()
+        assert not can(reader)
+        ending.join()
+
+
+def opened(auth: Authorizer, timeout: float) -> Authorizer:
+    """The same root with connections of its own."""
+    return Authorizer(Store(auth.store.connection, timeout), auth.tenant, auth.policy, auth.root)
+
+
+def test_fact_that_ends_before_a_load_has_its_lock_is_removed_first(
+    auth: Authorizer, clock: Clock, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    auth.change(f"{GRANT} until {EARLY}")
+    clock(EARLY)
+    has_due, left = Store.has_due, [False]
+    monkeypatch.setattr(Store, "has_due", lambda store, root: left.pop() if left else has_due(store, root))
+    (tmp_path / "subjects.csv").write_text("ref\nuser:new\n")
+    assert importer.load(auth, tmp_path).changed
+    assert [each.statement.split(":")[0] for each in auth.log(limit=2)] == ["ended", f"load {tmp_path.name}"]
+
+
+def test_question_during_a_load_fails_at_once(
+    auth: Authorizer, clock: Clock, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    auth.change(f"{GRANT} until {EARLY}")
+    took: list[float] = []
+    finish = Bulk.finish
+
+    def asked(bulk: Bulk, *given: Any) -> int:
+        clock(EARLY)
+        began = time.monotonic()
+        with pytest.raises(Inconsistent, match="load"):
+            can(auth)
+        with ThreadPoolExecutor() as pool, pytest.raises(Inconsistent, match="load"):
+            pool.submit(auth.store.end_due, auth.tenant).result()
+        took.append(time.monotonic() - began)
+        return finish(bulk, *given)
+
+    monkeypatch.setattr(Bulk, "finish", asked)
+    (tmp_path / "subjects.csv").write_text("ref\nuser:new\n")
+    importer.load(auth, tmp_path)
+    assert took[0] < 5.0
+    assert not can(auth)
+
+
+def test_restore_whose_last_answer_is_lost_is_a_restore(
+    auth: Authorizer, tenant: Tenants, clock: Clock, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    auth.change(f"{GRANT} until {EARLY}")
+    exporter.dump(auth, tmp_path / "dump")
+    clock(EARLY)
+    finish = Bulk.finish
+
+    def losing(bulk: Bulk, *given: Any) -> int:
+        finish(bulk, *given)
+        raise Unavailable("the connection is gone")
+
+    monkeypatch.setattr(Bulk, "finish", losing)
+    restored = tenant()
+    assert importer.load(restored, tmp_path / "dump").restored
+    assert restored.log()[-1].statement == f"ended: {GRANT} until {EARLY}"
+
+
+def test_watch_goes_on_after_an_error_that_passes(
+    auth: Authorizer, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    errors = [Inconsistent("a load is running"), GrantpathError("the root is gone")]
+    expired: list[Authorizer] = []
+
+    def expire(authorizer: Authorizer) -> int:
+        expired.append(authorizer)
+        if len(expired) > 1:
+            raise errors.pop(0)
+        return 1
+
+    monkeypatch.setattr(Authorizer, "expire", expire)
+    monkeypatch.setattr(ending_commands, "SECONDS", 0.0)
+    with pytest.raises(GrantpathError, match="the root is gone"):
+        ending_commands._watch(auth)
+    assert len(expired) == 3
+    assert "a load is running; trying again" in capsys.readouterr().err
