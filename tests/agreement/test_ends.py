@@ -20,6 +20,7 @@ from ..support.with_replica import content, until_read, with_replica
 pytestmark = pytest.mark.trust
 START = 4_102_444_800  # 2100-01-01, so that the clock of this machine ends nothing
 ROUNDS = size(40, 12)
+CYCLES = size(40, 2)  # in the long form 10,000 facts end
 Fact = tuple[str, str, object, object]  # effect or MEMBER, privilege, object, subject
 
 
@@ -70,9 +71,13 @@ class Ends:
                 self.ended += 1
 
     def statements(self) -> Iterator[tuple[str, str]]:
-        for (kind, name, on, to), when in self.of.items():
-            fact = f"member {to} of {on}" if kind == "MEMBER" else f"{kind} {name} on {on} to {to}"
-            yield end_of(when), f"{fact} until {end_of(when)}"
+        for fact, when in self.of.items():
+            yield end_of(when), f"{_statement(fact)} until {end_of(when)}"
+
+
+def _statement(fact: Fact) -> str:
+    kind, name, on, to = fact
+    return f"member {to} of {on}" if kind == "MEMBER" else f"{kind} {name} on {on} to {to}"
 
 
 def _removal(kind: str, name: str, on: object, to: object) -> str:
@@ -123,27 +128,72 @@ def test_random_ends_are_made_in_time(
         now += rng.choice([0, 1, 5, 15, 15, 30, -10])  # a clock may also go back: what has ended stays ended
         monkeypatch.setattr(cypher, "now", now)
         ends.come(now)
-        checks = random_checks(twin.world, rng, 60)
-        rng.choice([twin.graph, copy]).check(*map(str, (checks[0][0], checks[0][1], checks[0][2])), with_=checks[0][3])
-        for auth in (copy, twin.graph):
-            got = auth.check_many(as_check((s, n, o, tuple(sorted(w.items())), r)) for s, n, o, w, r in checks)
-            for check, decision in zip(checks, got, strict=True):
-                twin.compare(f"{check} at {end_of(now)}", twin.world.check(*check), decision.allowed)
-                decided += 1
+        decided += decisions(twin, copy, rng, now)
         worlds[twin.graph.revision_now()] = twin.world.clone()
-        assert not twin.differences, twin.report()
         until_read(copy)  # the first fact that ends changes the policy's digest, so the copy is read again
         assert content(copy) == content(with_replica(twin.graph)), "the log and the graph differ"
     found = sorted((f"{each.until:%Y-%m-%dT%H:%M:%SZ}", each.statement) for each in twin.graph.ending())
     assert found == sorted(ends.statements())
+    decided += past_decisions(twin, worlds, rng)
+    assert twin.graph.verify_log().intact
+    closing(f"ends, {policy}: {ends.ended} facts ended, {decided:,} decisions by Cypher, a copy and the past; 0 wrong")
+    assert ends.ended >= 3
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_all_facts_end(tenant: Tenants, closing: Closing, monkeypatch: pytest.MonkeyPatch, policy: str) -> None:
+    """Every grant and membership of a world gets a random end, again and again, until nothing is left each time."""
+    now = START
+    monkeypatch.setattr(cypher, "now", now)
+    twin = Twin(tenant, policy, f"all end {SEED}", 150)
+    copy, ends, rng = with_replica(twin.graph), Ends(twin.world), random.Random(f"{policy} {SEED}")
+    statements = [_statement(fact) for fact in sorted(ends.facts(), key=str) if not {*fact} & twin.world.only_mentioned]
+    statements = [each for each in statements if may_end(each) and ends.may_be_removed(each)]
+    worlds: dict[int, Oracle] = {}
+    decided = 0
+    for _ in range(CYCLES):
+        ended = ends.ended
+        for first in range(0, len(statements), 1_000):
+            some = {each: now + rng.randint(1, 40) for each in statements[first : first + 1_000]}
+            twin.graph.change_all(f"{each} until {end_of(end)}" for each, end in some.items())
+            for each, end in some.items():
+                assert twin.world.do(each) == "done", each
+                ends.made(each, end)
+        while ends.of:
+            now += rng.choice([1, 2, 5, 10, -3])
+            monkeypatch.setattr(cypher, "now", now)
+            ends.come(now)
+            decided += decisions(twin, copy, rng, now)
+            worlds[twin.graph.revision_now()] = twin.world.clone()
+        assert ends.ended == ended + len(statements)
+        until_read(copy)
+        assert content(copy) == content(with_replica(twin.graph)), "the log and the graph differ"
+    assert [*twin.graph.ending()] == []
+    decided += past_decisions(twin, dict(rng.sample([*worlds.items()], min(len(worlds), 20))), rng)
+    assert twin.graph.verify_log().intact
+    closing(f"all ends, {policy}: {ends.ended:,} facts ended, {decided:,} decisions, as above; 0 wrong")
+
+
+def decisions(twin: Twin, copy: Authorizer, rng: random.Random, now: int) -> int:
+    """Compares random checks by Cypher and from a copy with the oracle; the first one finds the facts that ended."""
+    checks = random_checks(twin.world, rng, 60)
+    rng.choice([twin.graph, copy]).check(*map(str, (checks[0][0], checks[0][1], checks[0][2])), with_=checks[0][3])
+    for auth in (copy, twin.graph):
+        got = auth.check_many(as_check((s, n, o, tuple(sorted(w.items())), r)) for s, n, o, w, r in checks)
+        for check, decision in zip(checks, got, strict=True):
+            twin.compare(f"{check} at {end_of(now)}", twin.world.check(*check), decision.allowed)
+    assert not twin.differences, twin.report()
+    return 2 * len(checks)
+
+
+def past_decisions(twin: Twin, worlds: dict[int, Oracle], rng: random.Random) -> int:
+    """Compares random checks as of each revision with the oracle's world of that time."""
+    decided = 0
     for revision, world in worlds.items():
-        checks = random_checks(world, rng, 20)
-        for check in checks:
+        for check in random_checks(world, rng, 20):
             subject, name, on, with_, role = check
             was = twin.graph.check(subject, name, on, with_=with_, as_role=role, as_of=revision).allowed
             twin.compare(f"{check} as of {revision}", world.check(*check), was)
             decided += 1
     assert not twin.differences, twin.report()
-    assert twin.graph.verify_log().intact
-    closing(f"ends, {policy}: {ends.ended} facts ended, {decided:,} decisions by Cypher, a copy and the past; 0 wrong")
-    assert ends.ended >= 3
+    return decided
