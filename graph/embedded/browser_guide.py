@@ -1,12 +1,13 @@
 """The guide and the style that Neo4j Browser shows: legend, schema, and the questions of cypher/ as cards."""
 
 import re
+from hashlib import sha256
 from html import escape
 
 from grantpath import cypher
 from grantpath.cypher.catalogue import GROUPS, parameters_of
 
-GUIDE, STYLE = "guide.html", "style.grass"  # the names of the pages
+STYLE = "style.grass"  # the name of the page
 BY_NAME = "Questions by name"
 EXAMPLE = "'metalake:ml'"  # the root in the :params line of a query
 NODES = {
@@ -48,10 +49,15 @@ def style() -> str:
     return "\n".join([*nodes, *edges]) + "\n"
 
 
+def page_name(root: str | None) -> str:
+    """The name of the page with the guide. Each root has its own, so that an open guide keeps its root."""
+    return "guide.html" if root is None else f"guide-{sha256(root.encode()).hexdigest()[:16]}.html"
+
+
 def guide(pages: str, root: str | None = None) -> str:
     """The guide as HTML: a page with the legend and a link to each card, then the cards.
 
-    `pages` is the address of the folder in which GUIDE and STYLE are served, e.g.
+    `pages` is the address of the folder in which the guide and STYLE are served, e.g.
     `http://localhost:7474/browser/grantpath/`. `root` is the root that the parameters of the cards name. A click on a
     link shows the card; a click on a box of the card copies the text of the box to the editor.
     """
@@ -59,15 +65,18 @@ def guide(pages: str, root: str | None = None) -> str:
     questions = cypher.texts("questions")
     shown |= {group: {name: questions[name] for name in names} for group, names in GROUPS.items()}
     cards = {name: text for texts in shown.values() for name, text in texts.items()}
-    slides = [_first(pages, shown, list(cards)), *(_card(name, text, root) for name, text in cards.items())]
+    slides = [
+        _first(pages, page_name(root), shown, list(cards)),
+        *(_card(name, text, root) for name, text in cards.items()),
+    ]
     return f"<title>grantpath</title>\n{''.join(f'<slide>{each}</slide>' for each in slides)}\n"
 
 
-def _first(pages: str, shown: dict[str, dict[str, str]], cards: list[str]) -> str:
-    """The first page; `shown` are the names of the cards by title, `cards` all of them in the order of the pages."""
+def _first(pages: str, page: str, shown: dict[str, dict[str, str]], cards: list[str]) -> str:
+    """The first slide of the page; `shown` are the names of the cards by title, `cards` all of them in their order."""
     lists = ""
     for title, names in shown.items():
-        links = [f"{escape(pages + GUIDE)}#slide-{1 + cards.index(name)}" for name in names]
+        links = [f"{escape(pages + page)}#slide-{1 + cards.index(name)}" for name in names]
         items = [
             f'<li><a exec-topic="guide {to}">{_spaced(name)}</a></li>' for name, to in zip(names, links, strict=True)
         ]

@@ -90,10 +90,10 @@ def _write_guide(running: "ServerStatus", root: str | None) -> str:
     here = str(running.browser).replace("127.0.0.1", "localhost")
     pages = f"{here}{browser_files.OWN}/"
     browser_files.write_page(running.home, browser_guide.STYLE, browser_guide.style())
-    browser_files.write_page(
-        running.home, browser_guide.GUIDE, browser_guide.guide(pages, root if root and ":" in root else None)
-    )
-    return f"{here}?cmd=guide&arg={pages}{browser_guide.GUIDE}"
+    root = root if root and ":" in root else None
+    page = browser_guide.page_name(root)
+    browser_files.write_page(running.home, page, browser_guide.guide(pages, root))
+    return f"{here}?cmd=guide&arg={pages}{page}"
 
 
 def browser_login(running: "ServerStatus") -> list[tuple[str, str]]:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
 from playwright.sync_api import Page, expect, sync_playwright
@@ -70,6 +71,21 @@ def test_the_style_is_accepted_and_a_card_fills_the_editor(page: Page, graph: Au
     patiently(boxes.nth(0).click, editor.to_contain_text, f":params {{group: 'group:readers', root: '{ROOT}'")
     parameters = expect(page.get_by_test_id("rawParamData").first)
     patiently(page.get_by_test_id("editor-Run").click, parameters.to_contain_text, "group:readers")
+
+
+def test_a_guide_keeps_its_root_when_another_one_is_written(graph: Authorizer, server: Connection) -> None:
+    def written(*arguments: str) -> str:
+        """The address of the page."""
+        return str(json.loads(printed("browser", "--json", *arguments))["guide"].partition("&arg=")[2])
+
+    def read(address: str) -> str:
+        return str(urlopen(address).read().decode())
+
+    mine = written("--root", ROOT)
+    other, usual = written("--root", "metalake:other"), written()
+    assert ROOT in read(mine)
+    assert "metalake:other" in read(other)
+    assert "metalake:ml" in read(usual)
 
 
 @pytest.mark.parametrize("name", tiers.others_slow(CARDS[5:] + CARDS[:5]))
