@@ -1,4 +1,4 @@
-"""Removes grants and memberships whose end has come, in the transaction of whoever comes first after it.
+"""Removes grants and memberships whose end has come. The first question or change after an end does this.
 
 An end is a change like others: it has a revision, an entry in the log and a delta, so every reader of the log sees it.
 Its entry is dated to the end itself, with the time at which it was written beside it.

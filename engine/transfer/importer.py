@@ -84,18 +84,20 @@ class LoadReport:
         """The facts that were not loaded because their end is past, the first ones by name; None if there are none."""
         if not self.past:
             return None
-        more = f", ... and {len(self.past) - SHOWN:,} more" if len(self.past) > SHOWN else ""
-        facts = "; ".join(map(printable, self.past[:SHOWN]))
-        return f"{len(self.past):,} row{'s' * (len(self.past) > 1)} not loaded, whose end is past: {facts}{more}"
+        facts = _first_of(self.past, "; ")
+        return f"{len(self.past):,} row{'s' * (len(self.past) > 1)} not loaded, whose end is past: {facts}"
 
     @property
     def stays(self) -> str | None:
         """What is not in the tables and was not removed, the first ones by name; None if nothing."""
         if not self.staying:
             return None
-        more = f", ... and {len(self.staying) - SHOWN:,} more" if len(self.staying) > SHOWN else ""
-        names = ", ".join(map(printable, self.staying[:SHOWN]))
-        return f"not in the tables, but other facts name them, so they stay: {names}{more}"
+        return f"not in the tables, but other facts name them, so they stay: {_first_of(self.staying, ', ')}"
+
+
+def _first_of(texts: Sequence[str], separator: str) -> str:
+    more = f", ... and {len(texts) - SHOWN:,} more" if len(texts) > SHOWN else ""
+    return separator.join(map(printable, texts[:SHOWN])) + more
 
 
 def load(

@@ -36,12 +36,16 @@ def end_text(end: object) -> str:
         raise InvalidInput(f"until {short(str(end))} is not in the years 1 to 9999; write another time") from None
     if at.microsecond or (isinstance(end, str) and _FRACTION.search(end)):
         raise InvalidInput(f"until {short(str(end))} has a fraction of a second; an end is a whole second")
-    return at.replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
+    return _spelled(at)
 
 
 def end_of(seconds: int) -> str:
     """The spelling of a time in seconds since 1970."""
-    return datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
+    return _spelled(datetime.fromtimestamp(seconds, UTC))
+
+
+def _spelled(at: datetime) -> str:
+    return at.replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
 
 
 def seconds_of(end: str) -> int:

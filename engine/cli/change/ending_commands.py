@@ -12,6 +12,7 @@ from grantpath.engine.cli.context import CommandContext, command
 from grantpath.engine.cli.list_formats import Format, show_as, wanted
 from grantpath.engine.cli.output import emit, out, show_table, styled, warn
 from grantpath.graph.errors import GrantpathError, InvalidInput
+from grantpath.graph.language.ends import end_text
 from grantpath.graph.messages import short
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def ending(session: CommandContext, within: Within = None, limit: Limit = 1_000,
     time_left = None if within is None else _duration(within)
     with session.open() as authorizer:
         found = authorizer.ending(within=time_left, limit=limit)
-    rows = [(f"{each.until:%Y-%m-%dT%H:%M:%SZ}", each.statement) for each in found]
+    rows = [(end_text(each.until), each.statement) for each in found]
     if show_as(form, found, lambda: show_table(("until", "statement"), rows)) and not found.complete:
         out().print(
             styled(f"only the first {limit:,}; name a shorter time with --within, or a higher --limit", "yellow")

@@ -2,13 +2,11 @@
 
 import threading
 import time
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
 
-from grantpath import cypher
 from grantpath.engine import Authorizer, Invalid, InvalidInput
 from grantpath.engine.answers.graph_path import GraphPath
 from grantpath.engine.memory.memory_authorizer import authorizer
@@ -17,6 +15,7 @@ from grantpath.graph.language.ends import end_of, end_text, seconds_of
 from grantpath.graph.language.statement import parse_statement
 
 from ...conftest import Tenants
+from .conftest import Clock
 
 FACTS = [
     *(
@@ -31,13 +30,6 @@ FACTS = [
 ]
 GRANT = "allow SELECT_TABLE on table:hr.s.t to role:r"
 EARLY, LATE = "2100-01-01T00:00:00Z", "2100-01-01T00:00:10Z"
-Clock = Callable[[str], None]
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """Sets the clock with which ends are compared."""
-    return lambda end: monkeypatch.setattr(cypher, "now", seconds_of(end))
 
 
 @pytest.fixture(params=["neo4j", "memory"])

@@ -25,20 +25,13 @@ from grantpath.graph.guard.bulk_write import Bulk
 from grantpath.graph.guard.revision_guard import RevisionGuard
 from grantpath.graph.guard.revision_marks import MarkBook, Marks
 from grantpath.graph.guard.store import Store
-from grantpath.graph.language.ends import seconds_of
 
 from ...conftest import Tenants
+from .conftest import Clock
 
 FACTS = ["add catalog:hr", "add schema:hr.s", "add table:hr.s.t", "add role:r", "member user:bob of role:r"]
 GRANT = "allow SELECT_TABLE on table:hr.s.t to role:r"
 EARLY, LATE = "2100-01-01T00:00:00Z", "2100-01-01T00:00:10Z"
-Clock = Callable[[str], None]
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """Sets the clock with which ends are compared."""
-    return lambda end: monkeypatch.setattr(cypher, "now", seconds_of(end))
 
 
 @pytest.fixture
