@@ -14,12 +14,9 @@ from grantpath.engine.policy.policy import Policy
 from grantpath.graph.guard.transaction import AskByName
 from grantpath.graph.language.reference import length_of, type_of
 from grantpath.graph.language.statement import parse_statement
+from grantpath.graph.language.stored_fact import StoredFact, fact_in, fact_text
 
 Scope = dict[str, Any]
-# kind, privilege, subject, object, end; "" if the fact has no such part. The subject of TAGGED is what has the tag, and
-# the object is the tag, as the relationship is in the graph.
-StoredFact = tuple[str, str, str, str, str]
-PARTS = ("fact", "privilege", "subject", "object", "until")  # as the queries of cypher/ name them
 ORDER = ("ENTITY", "MEMBER", "OWNS", "TAGGED", "ALLOW", "DENY")
 BULK = 200_000  # a delta with more facts is not stored, and readers must read the graph again
 
@@ -72,7 +69,7 @@ class Watch:
     def _facts(self) -> dict[int, set[StoredFact]]:
         facts: dict[int, set[StoredFact]] = defaultdict(set)
         for row in self._ask("affected_facts", scopes=self._scopes) if self._scopes else ():
-            facts[row["at"]].add(stored_fact(*(row[part] for part in PARTS)))
+            facts[row["at"]].add(fact_in(row))
         return facts
 
 
@@ -85,36 +82,15 @@ def delta_of(policy: Policy, added: Iterable[StoredFact], removed: Iterable[Stor
         depth = 0
         if kind == "ENTITY" and type_ in policy.file.types:
             depth = length_of(object_) + 1 if policy.names.varies(type_) else len(policy.names.types_up(type_))
-        return ORDER.index(kind), depth, statement(fact).encode()
+        return ORDER.index(kind), depth, fact_text(fact).encode()
 
     top_down, bottom_up = sorted(added, key=rank), sorted(removed, key=rank, reverse=True)
     facts = top_down + bottom_up
     return Delta(
-        [statement(fact) for fact in top_down],
-        [statement(fact) for fact in bottom_up],
+        [fact_text(fact) for fact in top_down],
+        [fact_text(fact) for fact in bottom_up],
         sorted({ref for _, _, subject, object_, _ in facts for ref in (subject, object_) if ref}),
     )
-
-
-def stored_fact(kind: str, privilege: str | None, subject: str | None, object_: str, until: str | None) -> StoredFact:
-    """A fact as a query of cypher/ returns its parts."""
-    return kind, privilege or "", subject or "", object_, until or ""
-
-
-def statement(fact: StoredFact) -> str:
-    """The canonical statement of a fact."""
-    kind, privilege, subject, object_, until = fact
-    ends = f" until {until}" if until else ""
-    match kind:
-        case "ENTITY":
-            return f"add {object_}"
-        case "MEMBER":
-            return f"member {subject} of {object_}{ends}"
-        case "OWNS":
-            return f"owner {subject} of {object_}"
-        case "TAGGED":
-            return f"tag {subject} with {object_}"
-    return f"{kind.lower()} {privilege} on {object_} to {subject}{ends}"
 
 
 def without_owner(delta: Delta) -> list[str] | None:

@@ -10,10 +10,10 @@ from itertools import groupby
 from typing import Any
 
 from grantpath.engine.change.audit_writer import append, whole
-from grantpath.engine.change.deltas import PARTS, StoredFact, delta_of, stored_fact
-from grantpath.engine.change.deltas import statement as fact_text
+from grantpath.engine.change.deltas import delta_of
 from grantpath.engine.policy.policy import Policy, from_source
 from grantpath.graph.guard.transaction import Writing, query_by_name
+from grantpath.graph.language.stored_fact import StoredFact, fact_in, fact_text
 
 PIECE = 5_000  # facts that one transaction removes
 ENDED = "ended: "  # with which the log entry about a single fact begins
@@ -25,7 +25,7 @@ def end_due(writing: Writing, policy: Policy | None = None) -> bool:
     `policy` is read from the root if it is None. Returns false if no fact has ended.
     """
     ask = query_by_name(writing.ask, writing.root)
-    facts = [stored_fact(*(row[part] for part in PARTS)) for row in ask("due_facts", limit=PIECE)]
+    facts = [fact_in(row) for row in ask("due_facts", limit=PIECE)]
     if not facts:
         return False
     policy = policy or from_source(ask("tenant_policy")[0]["source"])

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from grantpath.engine.change.change_step import ChangeStep, Kept
-from grantpath.engine.change.deltas import BULK, Delta, StoredFact, delta_of, stored_fact
+from grantpath.engine.change.deltas import BULK, Delta, delta_of
 from grantpath.engine.policy.policy import Policy
+from grantpath.graph.language.stored_fact import StoredFact, stored_fact
 
 
 class FactCollector:

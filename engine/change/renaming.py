@@ -11,12 +11,13 @@ from typing import Any
 
 from grantpath.engine.change.apply import BatchApplier
 from grantpath.engine.change.change_step import ChangeStep
-from grantpath.engine.change.deltas import BULK, Delta, StoredFact, delta_of, stored_fact
+from grantpath.engine.change.deltas import BULK, Delta, delta_of
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.policy.statement_rules import ResolvedStatement, Rules
 from grantpath.graph.errors import Conflict, GrantpathError, Invalid
 from grantpath.graph.guard.transaction import Row
 from grantpath.graph.language.reference import MAX_REFERENCE_BYTES, Reference, name_of, type_of
+from grantpath.graph.language.stored_fact import StoredFact, stored_fact
 
 MOST_BYTES = 4  # of a character in UTF-8
 

@@ -10,7 +10,7 @@ from grantpath.graph.errors import InvalidInput
 from grantpath.graph.frozen import Frozen
 from grantpath.graph.language.ends import end_of
 from grantpath.graph.language.inputs import need_page_limit
-from grantpath.graph.language.statement import statement
+from grantpath.graph.language.stored_fact import fact_in, fact_text
 
 LAST = "9999-12-31T23:59:59Z"
 
@@ -56,14 +56,9 @@ def ending(view: RootView, within: timedelta | None, limit: int, at_least: int |
 
 
 def _ending(row: Mapping[str, Any]) -> Ending:
-    kind, privilege, subject, object_, until = (
-        row[part] for part in ("fact", "privilege", "subject", "object", "until")
-    )
-    if kind == "MEMBER":
-        text = statement("member", subject, "of", object_, "until", until)
-    else:
-        text = statement(kind.lower(), privilege, "on", object_, "to", subject, "until", until)
-    return Ending(until=datetime.fromisoformat(until), statement=text, subject=subject, object=object_)
+    fact = fact_in(row)
+    _, _, subject, object_, until = fact
+    return Ending(until=datetime.fromisoformat(until), statement=fact_text(fact), subject=subject, object=object_)
 
 
 def _by(within: timedelta | None) -> str:

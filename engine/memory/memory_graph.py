@@ -12,7 +12,6 @@ from typing import Any
 
 from grantpath import cypher
 from grantpath.engine.answers.request import ResolvedQuestion
-from grantpath.engine.change.deltas import PARTS, StoredFact, statement
 from grantpath.engine.facts.set.descendants import Descendants
 from grantpath.engine.facts.set.fact_builder import FactVersionBuilder
 from grantpath.engine.facts.set.fact_draft import advanced
@@ -35,6 +34,7 @@ from grantpath.graph.guard.transaction import Row
 from grantpath.graph.language.ends import end_of
 from grantpath.graph.language.reference import Reference, length_of, name_of, type_of
 from grantpath.graph.language.statement import parse_statement
+from grantpath.graph.language.stored_fact import PARTS, StoredFact, fact_text
 
 MADE = "memory"  # the creation id of each root in memory
 ENDING = ("list_grants", "list_members", "list_memberships")  # queries whose answers say when facts end
@@ -203,7 +203,7 @@ class MemoryGraph:
 
     def _end(self, kind: str, privilege: str, subject: str, object_: str) -> str | None:
         """When a fact ends."""
-        return self.ends.get(statement((kind, privilege, subject, object_, "")))
+        return self.ends.get(fact_text((kind, privilege, subject, object_, "")))
 
     @property
     def due(self) -> bool:
@@ -250,7 +250,7 @@ class MemoryGraph:
             ends = [[role, self._end("MEMBER", "", ref, role)] for role in held]
             found.append({"ref": ref, "granted": granted, "held": ends})
             for role in row["holds"]:
-                self.ends.pop(statement(("MEMBER", "", ref, role, "")), None)
+                self.ends.pop(fact_text(("MEMBER", "", ref, role, "")), None)
             if row["exists"] and not self.version.exists(ref):
                 added.append(f"add {ref}")
             added += [f"member {ref} of {role}" for role in row["holds"] if role not in held]
@@ -258,7 +258,7 @@ class MemoryGraph:
         return found
 
     def _join(self, rows: Sequence[Values], log: Sequence[Values]) -> list[Row]:
-        joined = [statement(("MEMBER", "", row["subject"], row["container"], row["until"] or "")) for row in rows]
+        joined = [fact_text(("MEMBER", "", row["subject"], row["container"], row["until"] or "")) for row in rows]
         self._apply(joined, [f"member {row['subject']} of {row['container']}" for row in rows if self._joined(row)])
         return []
 
@@ -309,7 +309,7 @@ class MemoryGraph:
         for each, ref in inside.items():
             for fact in self._facts_of(each, inside, () if all else kept):
                 removed.setdefault(fact, ref)
-        self._apply(removed=[statement(fact) for fact in removed])
+        self._apply(removed=[fact_text(fact) for fact in removed])
         listed = [[ref, *(part or None for part in fact)] for fact, ref in removed.items()]
         return [{"removed": listed[: most + 1]}]
 
@@ -329,7 +329,7 @@ class MemoryGraph:
         inside, facts = self._with_facts(ref)
         new = {each: f"{type_of(each)}:{path}{name_of(each)[len(former) :]}" for each in inside} | {ref: to}
         renamed = [(kind, name, new.get(by, by), new.get(on, on), end) for kind, name, by, on, end in facts]
-        self._apply([statement(fact) for fact in renamed], [statement(fact) for fact in facts])
+        self._apply([fact_text(fact) for fact in renamed], [fact_text(fact) for fact in facts])
         return []
 
     def _with_facts(self, ref: str) -> tuple[list[str], list[StoredFact]]:
@@ -411,11 +411,11 @@ def _parts(label: str, principal: str, place: str) -> tuple[str, str, str, str]:
 
 
 def _tagging(row: Values) -> str:
-    return statement((TAGGED, "", row["object"], row["tag"], ""))
+    return fact_text((TAGGED, "", row["object"], row["tag"], ""))
 
 
 def _granting(row: Values, until: str = "") -> str:
-    return statement((row["effect"], row["privilege"], row["subject"], row["object"], until))
+    return fact_text((row["effect"], row["privilege"], row["subject"], row["object"], until))
 
 
 def _split_end(text: str) -> tuple[str, str]:

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 
-from grantpath.engine.change.deltas import BULK, Delta, StoredFact, delta_of
+from grantpath.engine.change.deltas import BULK, Delta, delta_of
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.transfer.rows import Edges, ResolvedRows, label_parts
 from grantpath.engine.transfer.tables import Ints
+from grantpath.graph.language.stored_fact import StoredFact
 
 Facts = tuple[Ints, Edges]  # entities by number, and edges
 

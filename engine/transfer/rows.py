@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from grantpath.engine.change.deltas import statement
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.policy.statement_rules import ResolvedStatement, Rules
 from grantpath.engine.transfer.reference_numbers import ABSENT, ReferenceNumbers
@@ -16,6 +15,7 @@ from grantpath.graph.errors import GrantpathError, Invalid
 from grantpath.graph.language.ends import end_text
 from grantpath.graph.language.reference import Reference, type_of
 from grantpath.graph.language.statement import Effect, Statement
+from grantpath.graph.language.stored_fact import fact_text
 from grantpath.graph.messages import indefinite
 
 
@@ -247,7 +247,7 @@ class ResolvedRows:
         past = np.array([bool(self._now and end and end <= self._now) for end in ends], dtype=np.bool_)[links.label]
         for row, label in zip(links.rows[past].tolist(), links.label[past].tolist(), strict=True):
             start, end = (self.names.texts[int(column[row])] for column in columns)
-            self.past.append(statement((*label_parts(self.labels[label])[:2], start, end, ends[label])))
+            self.past.append(fact_text((*label_parts(self.labels[label])[:2], start, end, ends[label])))
         return ~past
 
     def _verdicts(

@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from grantpath.engine.change.deltas import StoredFact, statement
 from grantpath.engine.facts.kernel.interval_sets import runs_of, within
 from grantpath.engine.facts.kernel.intervals import CompiledCondition, Events, IntervalRows, Ints
 from grantpath.engine.facts.kernel.tree_order import Numbering, number
@@ -18,6 +17,7 @@ from grantpath.engine.policy.policy import Requirement
 from grantpath.engine.tenants.tenant_state import Entity
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.files.remote_path import AnyPath
+from grantpath.graph.language.stored_fact import StoredFact, fact_text
 from grantpath.spark_sync.bulk.bulk_questions import conditions, prepare, users
 from grantpath.spark_sync.bulk.verification import intervals_of
 from grantpath.spark_sync.session.snapshot import Snapshot
@@ -65,8 +65,8 @@ def diff(before: AnyPath | str, after: AnyPath | str, names: list[str] | None = 
     return Difference(
         sorted(compared.added),
         sorted(compared.dropped),
-        sorted(map(statement, compared.facts_added)),
-        sorted(map(statement, compared.facts_removed)),
+        sorted(map(fact_text, compared.facts_added)),
+        sorted(map(fact_text, compared.facts_removed)),
         list(_by_name(compared, names)) if names else [],
     )
 

@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from grantpath.engine.change.deltas import StoredFact
 from grantpath.engine.facts.kernel.intervals import Ints, ranges
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.language.reference import type_of
+from grantpath.graph.language.stored_fact import StoredFact
 from grantpath.spark_sync.bulk.bulk_questions import users
 from grantpath.spark_sync.bulk.difference import Comparison, Pairs
 from grantpath.spark_sync.bulk.users_by_principal import UsersByPrincipal
