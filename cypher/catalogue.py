@@ -53,6 +53,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         "grants_behind_a_closed_gate",
         "grants_to_users_directly",
         "grants_on_the_root",
+        "what_ends",
         "denies_without_an_allow",
         "objects_without_an_owner",
         "objects_without_any_grant",
@@ -68,6 +69,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 _PARAMETER = re.compile(r"// \$(\w+)\s+(STRING|INTEGER)\s+('[^']*'|\d+)(.*)")
 _COLUMN = re.compile(r"(\w+) (STRING|INTEGER|BOOLEAN|ZONED DATETIME|LIST OF STRING|PATH|LIST OF PATH)(?= \(|,| |$)")
 _REASON = "says STRING (why a row has no answer)"
+_DUE = "due BOOLEAN (facts have ended, but are still stored; run `grantpath expire`)"
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,8 @@ class CatalogueQuestion:
     `text` is the question in words, `omits` what the answer leaves out. `parameters` are those besides the root.
     `columns` are the columns of the answer, with their types. `explained`: a row whose column `says` is not null is no
     answer, but the reason why there is none, so that `says` is not one of `columns`. In the other questions, such a row
-    is one whose first column is null.
+    is one whose first column is null. The column `due` is not one of them, either: facts that have ended are removed
+    before a question is asked, except by people who paste its query.
     """
 
     name: str
@@ -121,10 +124,10 @@ def _read(name: str, group: str) -> CatalogueQuestion:
         raise ValueError(f"{name}.cypher: the header needs a question, what it leaves out, and the columns")
     question, omits = (part[:1].upper() + part[1:] for part in said.groups()[:2])
     parameters = parameters_of(cypher.load(name).text)
-    returns = said[3].replace(_REASON, "")
-    columns = dict(_COLUMN.findall(re.sub(r"\([^)]*\)", "()", returns)))
+    returns, explained = said[3].replace(_DUE, ""), _REASON in said[3]
+    columns = dict(_COLUMN.findall(re.sub(r"\([^)]*\)", "()", returns.replace(_REASON, ""))))
     takes = {each.name: each for each in parameters if each.name != ROOT}
-    return CatalogueQuestion(name, group, question, omits, takes, columns, explained=returns != said[3])
+    return CatalogueQuestion(name, group, question, omits, takes, columns, explained)
 
 
 def parameters_of(text: str) -> list[Parameter]:

@@ -1,6 +1,6 @@
 // privilege.cypher: may a subject use one privilege on an object, by which grants, and by which paths? Only
-// for privileges that require neither ownership nor another privilege, if all roles count together and tags are inherited. check.cypher
-// decides every question.
+// for privileges that require neither ownership nor another privilege, if all roles count together and tags are inherited. A grant that has
+// ended counts as long as it is stored. check.cypher decides every question.
 // $root        STRING          'metalake:ml'
 // $subject     STRING          'user:bob'
 // $object      STRING          'table:hr.public.staff'

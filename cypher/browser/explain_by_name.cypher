@@ -163,10 +163,10 @@ WITH *, head([each IN [
   [policy.digest <> mark.digest OR coalesce(edited, false), 'the policy in the graph is not that of ' + root
     + ': it was edited by hand, or is older; `grantpath policy verify ' + root + '` says where', null],
   [begun <> revision OR after.revision <> revision OR after.begun <> revision, root + ' is being changed; ask again', null],
-  [after.ends <= datetime.realtime().epochSeconds, 'facts of ' + root + ' have ended and are not removed yet; run `grantpath expire ' + root + '`', null],
+  [after.ends <= datetime.realtime().epochSeconds, 'facts of ' + root + ' have ended and are not removed yet; run `grantpath expire --root ' + root + '`', null],
   [kind IS NULL, 'the type ' + type + ' is unknown', type],
   [rule IS NULL, operation + ' is unknown on a ' + type, operation],
-  [coalesce(rule.varies, kind.varies, false), operation + ' depends on the number of segments of a name; ask with `grantpath`', null],
+  [coalesce(rule.varies, kind.varies, false), operation + ' depends on the number of segments of a name; ask `grantpath check` or `grantpath explain`', null],
   [any(key IN rule.needs WHERE NOT key IN [second IN seconds | second.key]) OR any(each IN given WHERE NOT each IN rule.takes),
     operation + ' needs' + reduce(line = '', key IN rule.needs | line + ' ' + key) + ' and takes'
     + reduce(line = '', each IN rule.takes | line + ' with ' + each + ':NAME'), null],

@@ -7,7 +7,7 @@
 // $object     STRING  'table:hr.public.staff'
 // $root       STRING  'metalake:ml'
 // Returns rows: start STRING, edge STRING (MEMBER_OF, HAS_ROLE or ALLOW), end STRING, path PATH, says STRING (why a row
-// has no answer)
+// has no answer), due BOOLEAN (facts have ended, but are still stored; run `grantpath expire`)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {subject: 'user:bob', privilege: 'SELECT_TABLE', object: 'table:hr.public.staff', root: 'metalake:ml'}
 OPTIONAL MATCH (subject:Entity {root: $root, ref: $subject}) WHERE coalesce(subject.exists, true)
@@ -44,5 +44,6 @@ OPTIONAL CALL (subject, object, by_tag) {
 }
 RETURN node.ref AS start, type(edge) AS edge, end.ref AS end, path,
   CASE WHEN subject IS NULL THEN $subject + ' does not exist in ' + $root WHEN object IS NULL THEN $object + ' does not exist in ' + $root
-    WHEN has IS NULL THEN 'the subject has no ALLOW, or has it by several ways' END AS says
+    WHEN has IS NULL THEN 'the subject has no ALLOW, or has it by several ways' END AS says,
+  EXISTS { (mark:Revision {root: $root}) WHERE mark.ends <= datetime.realtime().epochSeconds } AS due
 ORDER BY length(path), start

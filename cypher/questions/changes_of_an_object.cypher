@@ -5,7 +5,7 @@
 // $limit   INTEGER  10, the maximum number of changes
 // $root    STRING   'metalake:ml'
 // Returns rows: revision INTEGER, at ZONED DATETIME, actor STRING (null for a fact), statement STRING, says STRING (why
-// a row has no answer)
+// a row has no answer), due BOOLEAN (facts have ended, but are still stored; run `grantpath expire`)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {object: 'table:hr.public.staff', limit: 10, root: 'metalake:ml'}
 OPTIONAL MATCH (mark:Revision {root: $root})
@@ -18,5 +18,6 @@ OPTIONAL CALL (mark, policy) {
 }
 RETURN change.revision AS revision, change.at AS at, change.actor AS actor, change.statement AS statement, CASE WHEN mark IS NULL THEN 'there is no root ' + $root
     WHEN change IS NULL THEN CASE WHEN EXISTS { (:Entity {root: $root, ref: $object}) } THEN 'the log has no change of ' + $object
-      ELSE $object + ' does not exist in ' + $root + ', and the log has no change of it' END END AS says
+      ELSE $object + ' does not exist in ' + $root + ', and the log has no change of it' END END AS says,
+  coalesce(mark.ends <= datetime.realtime().epochSeconds, false) AS due
 ORDER BY revision DESC

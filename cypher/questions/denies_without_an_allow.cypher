@@ -3,7 +3,8 @@
 // Leaves out: privileges that imply the denied one, and ownership. A DENY without an ALLOW can be intended: it also
 // overrides later ALLOWs.
 // $root  STRING  'metalake:ml'
-// Returns rows: subject STRING, privilege STRING, object STRING, path PATH, says STRING (why a row has no answer)
+// Returns rows: subject STRING, privilege STRING, object STRING, path PATH, says STRING (why a row has no answer), due
+// BOOLEAN (facts have ended, but are still stored; run `grantpath expire`)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml'}
 OPTIONAL MATCH (mark:Revision {root: $root})
@@ -44,5 +45,6 @@ OPTIONAL CALL (mark, overriding) {
   RETURN subject, grant, object, path
 }
 RETURN subject.ref AS subject, grant.privilege AS privilege, object.ref AS object, path, CASE WHEN mark IS NULL THEN 'there is no root ' + $root
-    WHEN grant IS NULL THEN 'no DENY is without an ALLOW that it overrides' END AS says
+    WHEN grant IS NULL THEN 'no DENY is without an ALLOW that it overrides' END AS says,
+  coalesce(mark.ends <= datetime.realtime().epochSeconds, false) AS due
 ORDER BY subject, object, privilege

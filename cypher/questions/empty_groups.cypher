@@ -2,7 +2,8 @@
 // Leaves out: roles (see roles_without_holders).
 // $root  STRING  'metalake:ml'
 // Returns rows: group STRING, members LIST OF STRING (groups without users that are in it), grants INTEGER (to the
-// group), says STRING (why a row has no answer)
+// group), says STRING (why a row has no answer), due BOOLEAN (facts have ended, but are still stored; run `grantpath
+// expire`)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml'}
 // 1 the types of users, by the policy in the graph
@@ -22,5 +23,6 @@ OPTIONAL CALL (user_types) {
 RETURN group.ref AS group, COLLECT { UNWIND members AS member WITH member.ref AS ref WHERE ref <> group.ref RETURN ref ORDER BY ref } AS members,
   COUNT { (group)-[:ALLOW|DENY]->() } AS grants,
   CASE WHEN user_types = [] THEN 'there is no root ' + $root + ' with its policy in the graph; run `grantpath policy write ' + $root + '`'
-    WHEN group IS NULL THEN 'every group has a user' END AS says
+    WHEN group IS NULL THEN 'every group has a user' END AS says,
+  EXISTS { (mark:Revision {root: $root}) WHERE mark.ends <= datetime.realtime().epochSeconds } AS due
 ORDER BY group

@@ -3,7 +3,8 @@
 // $subject  STRING  'user:bob', or a group or role
 // $root     STRING  'metalake:ml'
 // Returns rows: object STRING, type STRING, owner STRING (the subject, or its group or role), membership PATH (from the
-// subject to the owner), path PATH (the ownership), says STRING (why a row has no answer)
+// subject to the owner), path PATH (the ownership), says STRING (why a row has no answer), due BOOLEAN (facts have
+// ended, but are still stored; run `grantpath expire`)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {subject: 'user:bob', root: 'metalake:ml'}
 OPTIONAL MATCH (subject:Entity {root: $root, ref: $subject}) WHERE coalesce(subject.exists, true)
@@ -22,5 +23,6 @@ OPTIONAL CALL (subject) {
   RETURN owner, membership, path, object
 }
 RETURN object.ref AS object, object.type AS type, owner.ref AS owner, membership, path,
-  CASE WHEN subject IS NULL THEN $subject + ' does not exist in ' + $root WHEN object IS NULL THEN $subject + ' owns nothing' END AS says
+  CASE WHEN subject IS NULL THEN $subject + ' does not exist in ' + $root WHEN object IS NULL THEN $subject + ' owns nothing' END AS says,
+  EXISTS { (mark:Revision {root: $root}) WHERE mark.ends <= datetime.realtime().epochSeconds } AS due
 ORDER BY object, owner

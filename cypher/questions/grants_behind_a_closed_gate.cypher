@@ -7,7 +7,8 @@
 // $type  STRING  'table', or 'catalog': the type of the objects that have the gate
 // $root  STRING  'metalake:ml'
 // Returns rows: subject STRING, privilege STRING, object STRING, gate_on STRING (the object with the gate), denied
-// BOOLEAN (the gate is closed by a DENY), path PATH, tree PATH, says STRING (why a row has no answer)
+// BOOLEAN (the gate is closed by a DENY), path PATH, tree PATH, says STRING (why a row has no answer), due BOOLEAN
+// (facts have ended, but are still stored; run `grantpath expire`)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {gate: 'USE_CATALOG', type: 'table', root: 'metalake:ml'}
 OPTIONAL MATCH (mark:Revision {root: $root})
@@ -30,5 +31,6 @@ OPTIONAL CALL (mark) {
 }
 RETURN subject.ref AS subject, grant.privilege AS privilege, object.ref AS object, place.ref AS gate_on, denied, path, tree,
   CASE WHEN mark IS NULL THEN 'there is no root ' + $root
-    WHEN grant IS NULL THEN 'no ALLOW is behind a closed gate ' + $gate + ' of a ' + $type END AS says
+    WHEN grant IS NULL THEN 'no ALLOW is behind a closed gate ' + $gate + ' of a ' + $type END AS says,
+  coalesce(mark.ends <= datetime.realtime().epochSeconds, false) AS due
 ORDER BY subject, object, privilege

@@ -3,7 +3,8 @@
 // Leaves out: privileges that imply others; ownership; and policies in which grants are not inherited.
 // $root  STRING  'metalake:ml'
 // Returns rows: subject STRING, privilege STRING, object STRING, granted_to STRING, granted_on STRING (of the other
-// ALLOW), path PATH, implied_by PATH, says STRING (why a row has no answer)
+// ALLOW), path PATH, implied_by PATH, says STRING (why a row has no answer), due BOOLEAN (facts have ended, but are
+// still stored; run `grantpath expire`)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml'}
 OPTIONAL MATCH (mark:Revision {root: $root})
@@ -24,5 +25,6 @@ OPTIONAL CALL (mark) {
 }
 RETURN subject.ref AS subject, narrow.privilege AS privilege, object.ref AS object, other.ref AS granted_to, place.ref AS granted_on,
   path, implied_by, CASE WHEN mark IS NULL THEN 'there is no root ' + $root
-    WHEN narrow IS NULL THEN 'no ALLOW is implied by another' END AS says
+    WHEN narrow IS NULL THEN 'no ALLOW is implied by another' END AS says,
+  coalesce(mark.ends <= datetime.realtime().epochSeconds, false) AS due
 ORDER BY subject, object, privilege, granted_to, granted_on

@@ -2,7 +2,8 @@
 // Leaves out: whether the policy inherits grants; if it does not, these apply to the root object only.
 // $root  STRING  'metalake:ml'
 // Returns rows: effect STRING (ALLOW, DENY or OWNS), privilege STRING (null for OWNS), subject STRING, users INTEGER
-// (that it reaches: the subject, or its members), path PATH, says STRING (why a row has no answer)
+// (that it reaches: the subject, or its members), path PATH, says STRING (why a row has no answer), due BOOLEAN (facts
+// have ended, but are still stored; run `grantpath expire`)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml'}
 // 1 the types of users, by the policy in the graph
@@ -21,5 +22,6 @@ OPTIONAL CALL (user_types) {
 }
 RETURN type(grant) AS effect, grant.privilege AS privilege, subject.ref AS subject, users, path,
   CASE WHEN user_types = [] THEN 'there is no root ' + $root + ' with its policy in the graph; run `grantpath policy write ' + $root + '`'
-    WHEN grant IS NULL THEN 'nothing is granted on the root object' END AS says
+    WHEN grant IS NULL THEN 'nothing is granted on the root object' END AS says,
+  EXISTS { (mark:Revision {root: $root}) WHERE mark.ends <= datetime.realtime().epochSeconds } AS due
 ORDER BY users DESC, effect, privilege, subject

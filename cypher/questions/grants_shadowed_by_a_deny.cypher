@@ -4,7 +4,8 @@
 // another name of the privilege, or on a tag; and policies in which grants are not inherited.
 // $root  STRING  'metalake:ml'
 // Returns rows: subject STRING, privilege STRING, object STRING, denied_to STRING, denied_on STRING, path PATH (the
-// ALLOW), deny PATH, says STRING (why a row has no answer)
+// ALLOW), deny PATH, says STRING (why a row has no answer), due BOOLEAN (facts have ended, but are still stored; run
+// `grantpath expire`)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml'}
 OPTIONAL MATCH (mark:Revision {root: $root})
@@ -25,5 +26,6 @@ OPTIONAL CALL (mark) {
 }
 RETURN subject.ref AS subject, yes.privilege AS privilege, object.ref AS object, denied.ref AS denied_to, place.ref AS denied_on, path, deny,
   CASE WHEN mark IS NULL THEN 'there is no root ' + $root
-    WHEN yes IS NULL THEN 'no ALLOW is shadowed by a DENY' END AS says
+    WHEN yes IS NULL THEN 'no ALLOW is shadowed by a DENY' END AS says,
+  coalesce(mark.ends <= datetime.realtime().epochSeconds, false) AS due
 ORDER BY subject, object, privilege, denied_to, denied_on

@@ -2,7 +2,7 @@
 // Leaves out: whether they are in effect; and ownership (see everything_a_user_owns).
 // $root  STRING  'metalake:ml'
 // Returns rows: user STRING, effect STRING (ALLOW or DENY), privilege STRING, object STRING, path PATH, says STRING
-// (why a row has no answer)
+// (why a row has no answer), due BOOLEAN (facts have ended, but are still stored; run `grantpath expire`)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml'}
 // 1 the types of users, by the policy in the graph
@@ -16,5 +16,6 @@ OPTIONAL CALL (user_types) {
 }
 RETURN user.ref AS user, type(grant) AS effect, grant.privilege AS privilege, object.ref AS object, path,
   CASE WHEN user_types = [] THEN 'there is no root ' + $root + ' with its policy in the graph; run `grantpath policy write ' + $root + '`'
-    WHEN grant IS NULL THEN 'no grant is to a user' END AS says
+    WHEN grant IS NULL THEN 'no grant is to a user' END AS says,
+  EXISTS { (mark:Revision {root: $root}) WHERE mark.ends <= datetime.realtime().epochSeconds } AS due
 ORDER BY user, object, privilege, effect

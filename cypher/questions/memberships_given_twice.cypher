@@ -3,7 +3,8 @@
 // Leaves out: whether the direct membership should stay when the other one ends.
 // $root  STRING  'metalake:ml'
 // Returns rows: member STRING, group STRING (the group or role), through STRING (the other direct group or role), path
-// PATH (the direct membership), other PATH, says STRING (why a row has no answer)
+// PATH (the direct membership), other PATH, says STRING (why a row has no answer), due BOOLEAN (facts have ended, but
+// are still stored; run `grantpath expire`)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml'}
 OPTIONAL MATCH (mark:Revision {root: $root})
@@ -23,5 +24,6 @@ OPTIONAL CALL (mark) {
   RETURN member, group, through, path, other
 }
 RETURN member.ref AS member, group.ref AS group, through.ref AS through, path, other, CASE WHEN mark IS NULL THEN 'there is no root ' + $root
-    WHEN member IS NULL THEN 'no membership is given twice' END AS says
+    WHEN member IS NULL THEN 'no membership is given twice' END AS says,
+  coalesce(mark.ends <= datetime.realtime().epochSeconds, false) AS due
 ORDER BY member, group, through

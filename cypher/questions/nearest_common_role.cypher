@@ -4,7 +4,8 @@
 // $other    STRING  'user:ann', the other subject
 // $root     STRING  'metalake:ml'
 // Returns rows: principal STRING, type STRING, steps INTEGER (memberships on both paths), path PATH (from the subject),
-// other_path PATH (from the other), says STRING (why a row has no answer)
+// other_path PATH (from the other), says STRING (why a row has no answer), due BOOLEAN (facts have ended, but are still
+// stored; run `grantpath expire`)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {subject: 'user:bob', other: 'user:ann', root: 'metalake:ml'}
 OPTIONAL MATCH (subject:Entity {root: $root, ref: $subject}) WHERE coalesce(subject.exists, true)
@@ -21,5 +22,6 @@ OPTIONAL CALL (subject, other) {
 }
 RETURN principal.ref AS principal, principal.type AS type, length(path) + length(other_path) AS steps, path, other_path,
   CASE WHEN subject IS NULL THEN $subject + ' does not exist in ' + $root WHEN other IS NULL THEN $other + ' does not exist in ' + $root
-    WHEN principal IS NULL THEN 'they have no group or role in common' END AS says
+    WHEN principal IS NULL THEN 'they have no group or role in common' END AS says,
+  EXISTS { (mark:Revision {root: $root}) WHERE mark.ends <= datetime.realtime().epochSeconds } AS due
 ORDER BY steps, principal

@@ -3,7 +3,8 @@
 // $type  STRING  'table', or '' for every type
 // $root  STRING  'metalake:ml'
 // Returns rows: object STRING, owner_above STRING (null if there is none), place STRING (the object above it with that
-// owner), says STRING (why a row has no answer)
+// owner), says STRING (why a row has no answer), due BOOLEAN (facts have ended, but are still stored; run `grantpath
+// expire`)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {type: 'table', root: 'metalake:ml'}
 OPTIONAL MATCH (mark:Revision {root: $root})
@@ -19,5 +20,6 @@ OPTIONAL CALL (mark) {
   RETURN object, place, owner
 }
 RETURN object.ref AS object, owner.ref AS owner_above, place.ref AS place, CASE WHEN mark IS NULL THEN 'there is no root ' + $root
-    WHEN object IS NULL THEN 'no such object is without an owner' END AS says
+    WHEN object IS NULL THEN 'no such object is without an owner' END AS says,
+  coalesce(mark.ends <= datetime.realtime().epochSeconds, false) AS due
 ORDER BY object

@@ -2,7 +2,8 @@
 // Leaves out: grants on tags and below the object; and what the policy allows to everyone.
 // $type  STRING  'table', or '' for every type
 // $root  STRING  'metalake:ml'
-// Returns rows: object STRING, path PATH (the object with everything above it), says STRING (why a row has no answer)
+// Returns rows: object STRING, path PATH (the object with everything above it), says STRING (why a row has no answer),
+// due BOOLEAN (facts have ended, but are still stored; run `grantpath expire`)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {type: 'table', root: 'metalake:ml'}
 OPTIONAL MATCH (mark:Revision {root: $root})
@@ -16,5 +17,6 @@ OPTIONAL CALL (mark) {
   RETURN object, path
 }
 RETURN object.ref AS object, path, CASE WHEN mark IS NULL THEN 'there is no root ' + $root
-    WHEN object IS NULL THEN 'no such object is without grants and owners' END AS says
+    WHEN object IS NULL THEN 'no such object is without grants and owners' END AS says,
+  coalesce(mark.ends <= datetime.realtime().epochSeconds, false) AS due
 ORDER BY object

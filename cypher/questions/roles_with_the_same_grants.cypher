@@ -1,7 +1,8 @@
 // roles_with_the_same_grants.cypher: which roles have exactly the same grants?
 // Leaves out: roles without grants; what they own; and what they have from roles that they hold.
 // $root  STRING  'metalake:ml'
-// Returns rows: roles LIST OF STRING, grants LIST OF STRING, says STRING (why a row has no answer)
+// Returns rows: roles LIST OF STRING, grants LIST OF STRING, says STRING (why a row has no answer), due BOOLEAN (facts
+// have ended, but are still stored; run `grantpath expire`)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml'}
 OPTIONAL MATCH (mark:Revision {root: $root})
@@ -15,5 +16,6 @@ OPTIONAL CALL (mark) {
   RETURN roles, grants
 }
 RETURN roles, grants, CASE WHEN mark IS NULL THEN 'there is no root ' + $root
-    WHEN roles IS NULL THEN 'no two roles have the same grants' END AS says
+    WHEN roles IS NULL THEN 'no two roles have the same grants' END AS says,
+  coalesce(mark.ends <= datetime.realtime().epochSeconds, false) AS due
 ORDER BY size(roles) DESC, roles[0]

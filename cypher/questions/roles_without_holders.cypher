@@ -2,7 +2,8 @@
 // Leaves out: built-in roles; and users that get the role when the policy gives it to everyone.
 // $root  STRING  'metalake:ml'
 // Returns rows: role STRING, held_by LIST OF STRING (groups and roles without users that hold it), grants INTEGER (to
-// the role), says STRING (why a row has no answer)
+// the role), says STRING (why a row has no answer), due BOOLEAN (facts have ended, but are still stored; run `grantpath
+// expire`)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml'}
 // 1 the types of users, by the policy in the graph
@@ -21,5 +22,6 @@ OPTIONAL CALL (user_types) {
 RETURN role.ref AS role, COLLECT { UNWIND holders AS holder WITH holder.ref AS ref WHERE ref <> role.ref RETURN ref ORDER BY ref } AS held_by,
   COUNT { (role)-[:ALLOW|DENY]->() } AS grants,
   CASE WHEN user_types = [] THEN 'there is no root ' + $root + ' with its policy in the graph; run `grantpath policy write ' + $root + '`'
-    WHEN role IS NULL THEN 'every role has a user' END AS says
+    WHEN role IS NULL THEN 'every role has a user' END AS says,
+  EXISTS { (mark:Revision {root: $root}) WHERE mark.ends <= datetime.realtime().epochSeconds } AS due
 ORDER BY role

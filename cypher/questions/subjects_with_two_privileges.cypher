@@ -7,7 +7,8 @@
 // $object     STRING  'table:hr.public.staff'
 // $root       STRING  'metalake:ml'
 // Returns rows: user STRING, first_by LIST OF STRING (the grantees of the first privilege), second_by LIST OF STRING,
-// paths LIST OF PATH (from the user to the grantees), says STRING (why a row has no answer)
+// paths LIST OF PATH (from the user to the grantees), says STRING (why a row has no answer), due BOOLEAN (facts have
+// ended, but are still stored; run `grantpath expire`)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {privilege: 'SELECT_TABLE', second: 'MODIFY_TABLE', object: 'table:hr.public.staff', root: 'metalake:ml'}
 // 1 the types of users, and how grants on tags count, by the policy in the graph
@@ -45,5 +46,6 @@ RETURN user.ref AS user, COLLECT { UNWIND first_by AS ref RETURN ref ORDER BY re
   COLLECT { UNWIND second_by AS ref RETURN ref ORDER BY ref } AS second_by, paths,
   CASE WHEN user_types = [] THEN 'there is no root ' + $root + ' with its policy in the graph; run `grantpath policy write ' + $root + '`'
     WHEN object IS NULL THEN $object + ' does not exist in ' + $root
-    WHEN user IS NULL THEN 'no user holds ' + $privilege + ' and ' + $second + ' on ' + $object END AS says
+    WHEN user IS NULL THEN 'no user holds ' + $privilege + ' and ' + $second + ' on ' + $object END AS says,
+  EXISTS { (mark:Revision {root: $root}) WHERE mark.ends <= datetime.realtime().epochSeconds } AS due
 ORDER BY user

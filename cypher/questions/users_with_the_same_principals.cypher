@@ -3,7 +3,7 @@
 // Leaves out: users that belong to nothing; and grants to the users themselves, in which they can differ.
 // $root  STRING  'metalake:ml'
 // Returns rows: users LIST OF STRING, principals LIST OF STRING (their groups and roles), says STRING (why a row has no
-// answer)
+// answer), due BOOLEAN (facts have ended, but are still stored; run `grantpath expire`)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml'}
 // 1 the types of users, by the policy in the graph
@@ -24,5 +24,6 @@ OPTIONAL CALL (user_types) {
 }
 RETURN users, principals,
   CASE WHEN user_types = [] THEN 'there is no root ' + $root + ' with its policy in the graph; run `grantpath policy write ' + $root + '`'
-    WHEN users IS NULL THEN 'no two users belong to the same groups and roles' END AS says
+    WHEN users IS NULL THEN 'no two users belong to the same groups and roles' END AS says,
+  EXISTS { (mark:Revision {root: $root}) WHERE mark.ends <= datetime.realtime().epochSeconds } AS due
 ORDER BY size(users) DESC, users[0]

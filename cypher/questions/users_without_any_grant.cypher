@@ -3,7 +3,7 @@
 // Leaves out: what the policy allows to everyone; and DENYs, because a DENY gives nothing.
 // $root  STRING  'metalake:ml'
 // Returns rows: user STRING, principals LIST OF STRING (the groups and roles to which it belongs), says STRING (why a
-// row has no answer)
+// row has no answer), due BOOLEAN (facts have ended, but are still stored; run `grantpath expire`)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml'}
 // 1 the types of users, by the policy in the graph
@@ -22,5 +22,6 @@ OPTIONAL CALL (user_types) {
 }
 RETURN user.ref AS user, COLLECT { UNWIND principals AS each WITH each.ref AS ref WHERE ref <> user.ref RETURN ref ORDER BY ref } AS principals,
   CASE WHEN user_types = [] THEN 'there is no root ' + $root + ' with its policy in the graph; run `grantpath policy write ' + $root + '`'
-    WHEN user IS NULL THEN 'every user has a grant or owns an object' END AS says
+    WHEN user IS NULL THEN 'every user has a grant or owns an object' END AS says,
+  EXISTS { (mark:Revision {root: $root}) WHERE mark.ends <= datetime.realtime().epochSeconds } AS due
 ORDER BY user

@@ -6,7 +6,8 @@
 // $privilege  STRING  'SELECT_TABLE'
 // $object     STRING  'table:hr.public.staff'
 // $root       STRING  'metalake:ml'
-// Returns rows: operation STRING, condition STRING (the text in the policy), says STRING (why a row has no answer)
+// Returns rows: operation STRING, condition STRING (the text in the policy), says STRING (why a row has no answer), due
+// BOOLEAN (facts have ended, but are still stored; run `grantpath expire`)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {subject: 'user:bob', privilege: 'SELECT_TABLE', object: 'table:hr.public.staff', root: 'metalake:ml'}
 // 1 the subject with its groups and roles, and the object with what is above it
@@ -47,5 +48,6 @@ OPTIONAL CALL (subject, object, states) {
 RETURN rule.name AS operation, rule.condition AS condition, CASE WHEN subject IS NULL THEN $subject + ' does not exist in ' + $root WHEN object IS NULL THEN $object + ' does not exist in ' + $root
     WHEN policy IS NULL THEN 'the policy of ' + $root + ' is not in the graph; run `grantpath policy write ' + $root + '`'
     WHEN privilege IS NULL OR NOT EXISTS { (privilege)-[:ON]->(kind) WHERE kind.name = object.type } THEN $privilege + ' is not granted on a ' + object.type
-    WHEN rule IS NULL THEN 'it would allow no further operation on ' + $object END AS says
+    WHEN rule IS NULL THEN 'it would allow no further operation on ' + $object END AS says,
+  EXISTS { (mark:Revision {root: $root}) WHERE mark.ends <= datetime.realtime().epochSeconds } AS due
 ORDER BY operation

@@ -5,7 +5,8 @@
 // $subject  STRING  'user:bob', a user
 // $root     STRING  'metalake:ml'
 // Returns rows: kind STRING (owns, granted, member or alone), what STRING (the object, group or role), privilege STRING
-// (with its effect), path PATH, says STRING (why a row has no answer)
+// (with its effect), path PATH, says STRING (why a row has no answer), due BOOLEAN (facts have ended, but are still
+// stored; run `grantpath expire`)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {subject: 'user:bob', root: 'metalake:ml'}
 // 1 the types of users, by the policy in the graph
@@ -48,5 +49,6 @@ UNION
 RETURN kind, what.ref AS what, privilege, path,
   CASE WHEN user_types = [] THEN 'there is no root ' + $root + ' with its policy in the graph; run `grantpath policy write ' + $root + '`'
     WHEN subject IS NULL THEN $subject + ' does not exist in ' + $root
-    WHEN kind IS NULL THEN 'nothing depends on ' + $subject END AS says
+    WHEN kind IS NULL THEN 'nothing depends on ' + $subject END AS says,
+  EXISTS { (mark:Revision {root: $root}) WHERE mark.ends <= datetime.realtime().epochSeconds } AS due
 ORDER BY kind, what, privilege

@@ -3,7 +3,8 @@
 // Leaves out: other paths to the same group or role; and what is granted to them.
 // $subject  STRING  'user:bob', or a group or role
 // $root     STRING  'metalake:ml'
-// Returns rows: principal STRING, type STRING, direct BOOLEAN, path PATH, says STRING (why a row has no answer)
+// Returns rows: principal STRING, type STRING, direct BOOLEAN, path PATH, says STRING (why a row has no answer), due
+// BOOLEAN (facts have ended, but are still stored; run `grantpath expire`)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {subject: 'user:bob', root: 'metalake:ml'}
 OPTIONAL MATCH (subject:Entity {root: $root, ref: $subject}) WHERE coalesce(subject.exists, true)
@@ -22,5 +23,6 @@ OPTIONAL CALL (subject) {
 }
 RETURN principal.ref AS principal, principal.type AS type, length(path) = 1 AS direct, path,
   CASE WHEN subject IS NULL THEN $subject + ' does not exist in ' + $root
-    WHEN principal IS NULL THEN $subject + ' belongs to nothing' END AS says
+    WHEN principal IS NULL THEN $subject + ' belongs to nothing' END AS says,
+  EXISTS { (mark:Revision {root: $root}) WHERE mark.ends <= datetime.realtime().epochSeconds } AS due
 ORDER BY principal

@@ -3,8 +3,9 @@
 // $tag   STRING  'tag:pii'
 // $type  STRING  'table', or '' for every type
 // $root  STRING  'metalake:ml'
-// Returns rows: object STRING, type STRING, place STRING (the object that is tagged: this one, or one above it), path PATH (from
-// the object to the tag), says STRING (why a row has no answer)
+// Returns rows: object STRING, type STRING, place STRING (the object that is tagged: this one, or one above it), path
+// PATH (from the object to the tag), says STRING (why a row has no answer), due BOOLEAN (facts have ended, but are
+// still stored; run `grantpath expire`)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {tag: 'tag:pii', type: '', root: 'metalake:ml'}
 OPTIONAL MATCH (tag:Entity {root: $root, ref: $tag})
@@ -15,5 +16,6 @@ OPTIONAL CALL (tag) {
   RETURN object, place, path
 }
 RETURN object.ref AS object, object.type AS type, place.ref AS place, path,
-  CASE WHEN tag IS NULL THEN $tag + ' does not exist in ' + $root WHEN object IS NULL THEN 'nothing has ' + $tag END AS says
+  CASE WHEN tag IS NULL THEN $tag + ' does not exist in ' + $root WHEN object IS NULL THEN 'nothing has ' + $tag END AS says,
+  EXISTS { (mark:Revision {root: $root}) WHERE mark.ends <= datetime.realtime().epochSeconds } AS due
 ORDER BY object, place

@@ -5,8 +5,9 @@
 // $object  STRING  'table:hr.public.staff'
 // $root    STRING  'metalake:ml'
 // Returns rows: effect STRING (ALLOW, DENY or OWNS), privilege STRING (null for OWNS), subject STRING, place STRING
-// (where it is granted: an object or a tag), inherited BOOLEAN (by something above the object), path PATH, tree PATH (from
-// the object to the place), says STRING (why a row has no answer)
+// (where it is granted: an object or a tag), inherited BOOLEAN (by something above the object), path PATH, tree PATH
+// (from the object to the place), says STRING (why a row has no answer), due BOOLEAN (facts have ended, but are still
+// stored; run `grantpath expire`)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {object: 'table:hr.public.staff', root: 'metalake:ml'}
 OPTIONAL MATCH (object:Entity {root: $root, ref: $object})
@@ -22,5 +23,6 @@ OPTIONAL CALL (object, by_tag) {
 }
 RETURN type(grant) AS effect, grant.privilege AS privilege, subject.ref AS subject, place.ref AS place, above <> object AS inherited,
   path, tree, CASE WHEN object IS NULL THEN $object + ' does not exist in ' + $root
-    WHEN grant IS NULL THEN 'nothing is granted on ' + $object + ', above it, or on a tag there' END AS says
+    WHEN grant IS NULL THEN 'nothing is granted on ' + $object + ', above it, or on a tag there' END AS says,
+  EXISTS { (mark:Revision {root: $root}) WHERE mark.ends <= datetime.realtime().epochSeconds } AS due
 ORDER BY length(tree), place, effect, privilege, subject

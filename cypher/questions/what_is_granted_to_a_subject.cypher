@@ -4,7 +4,8 @@
 // $subject  STRING  'user:bob', or a group or role
 // $root     STRING  'metalake:ml'
 // Returns rows: effect STRING (ALLOW or DENY), privilege STRING, object STRING, principal STRING (the grantee),
-// membership PATH (from the subject to the grantee), path PATH (the grant), says STRING (why a row has no answer)
+// membership PATH (from the subject to the grantee), path PATH (the grant), says STRING (why a row has no answer), due
+// BOOLEAN (facts have ended, but are still stored; run `grantpath expire`)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {subject: 'user:bob', root: 'metalake:ml'}
 OPTIONAL MATCH (subject:Entity {root: $root, ref: $subject}) WHERE coalesce(subject.exists, true)
@@ -26,5 +27,6 @@ OPTIONAL CALL (subject) {
 }
 RETURN type(grant) AS effect, grant.privilege AS privilege, object.ref AS object, principal.ref AS principal, membership, path,
   CASE WHEN subject IS NULL THEN $subject + ' does not exist in ' + $root
-    WHEN grant IS NULL THEN 'nothing is granted to ' + $subject + ', its groups and its roles' END AS says
+    WHEN grant IS NULL THEN 'nothing is granted to ' + $subject + ', its groups and its roles' END AS says,
+  EXISTS { (mark:Revision {root: $root}) WHERE mark.ends <= datetime.realtime().epochSeconds } AS due
 ORDER BY object, privilege, effect, principal

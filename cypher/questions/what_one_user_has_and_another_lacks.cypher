@@ -6,7 +6,8 @@
 // $other    STRING  'user:ann', the other subject
 // $root     STRING  'metalake:ml'
 // Returns rows: effect STRING (ALLOW or DENY), privilege STRING, object STRING, principal STRING (the grantee),
-// membership PATH, path PATH, says STRING (why a row has no answer)
+// membership PATH, path PATH, says STRING (why a row has no answer), due BOOLEAN (facts have ended, but are still
+// stored; run `grantpath expire`)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {subject: 'user:bob', other: 'user:ann', root: 'metalake:ml'}
 OPTIONAL MATCH (subject:Entity {root: $root, ref: $subject}) WHERE coalesce(subject.exists, true)
@@ -42,5 +43,6 @@ OPTIONAL CALL (subject, other) {
 }
 RETURN type(grant) AS effect, grant.privilege AS privilege, object.ref AS object, principal.ref AS principal, membership, path,
   CASE WHEN subject IS NULL THEN $subject + ' does not exist in ' + $root WHEN other IS NULL THEN $other + ' does not exist in ' + $root
-    WHEN grant IS NULL THEN $other + ' has every grant of ' + $subject END AS says
+    WHEN grant IS NULL THEN $other + ' has every grant of ' + $subject END AS says,
+  EXISTS { (mark:Revision {root: $root}) WHERE mark.ends <= datetime.realtime().epochSeconds } AS due
 ORDER BY object, privilege, effect, principal

@@ -8,7 +8,8 @@
 // $object     STRING  'table:hr.public.staff'
 // $root       STRING  'metalake:ml'
 // Returns rows: way INTEGER (one suffices), privilege STRING (that is denied), by STRING (the grantee), object STRING
-// (where it is denied), paths LIST OF PATH (the membership, the DENY), says STRING (why a row has no answer)
+// (where it is denied), paths LIST OF PATH (the membership, the DENY), says STRING (why a row has no answer), due
+// BOOLEAN (facts have ended, but are still stored; run `grantpath expire`)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {subject: 'user:bob', operation: 'load_table', object: 'table:hr.public.staff', root: 'metalake:ml'}
 // 1 the rule, the subject with its groups and roles, and the object with what is above it
@@ -59,5 +60,6 @@ RETURN way, grant.privilege AS privilege, each.by.ref AS by, each.on.ref AS obje
     WHEN rule IS NULL THEN $operation + ' is unknown on a ' + object.type
     WHEN way IS NULL AND found_way THEN 'allowed; no DENY stops it'
     WHEN way IS NULL THEN CASE WHEN rule.one_role OR rule.needs <> [] OR EXISTS { (rule)-[:ANY]->()-[:EACH]->()-[:SOME]->()-[:HAS|UNLESS]->(fact)
-      WHERE fact.below IS NOT NULL } THEN 'not answered here; ask check_by_name' ELSE 'not allowed, and no DENY is the reason' END END AS says
+      WHERE fact.below IS NOT NULL } THEN 'not answered here; ask check_by_name' ELSE 'not allowed, and no DENY is the reason' END END AS says,
+  EXISTS { (mark:Revision {root: $root}) WHERE mark.ends <= datetime.realtime().epochSeconds } AS due
 ORDER BY way, privilege, by, object

@@ -10,9 +10,9 @@
 // $join_with   STRING  'MANAGE_GROUPS', the privilege that changes of memberships require
 // $tag_with    STRING  'MODIFY_TABLE', the privilege that tagging the object requires, there or above it
 // $root        STRING  'metalake:ml'
-// Returns rows: user STRING, how STRING (owns, grants, joins or tags), by STRING (who owns or has the privilege to do so),
-// gains STRING (the group or role to join, or the tag to give the object), path PATH (from the user to `by`), says STRING
-// (why a row has no answer)
+// Returns rows: user STRING, how STRING (owns, grants, joins or tags), by STRING (who owns or has the privilege to do
+// so), gains STRING (the group or role to join, or the tag to give the object), path PATH (from the user to `by`), says
+// STRING (why a row has no answer), due BOOLEAN (facts have ended, but are still stored; run `grantpath expire`)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {privilege: 'SELECT_TABLE', object: 'table:hr.public.staff', grant_with: 'MANAGE_GRANTS', join_with: 'MANAGE_GROUPS', tag_with: 'MODIFY_TABLE', root: 'metalake:ml'}
 // 1 the types of users, and how grants on tags count, by the policy in the graph
@@ -87,5 +87,6 @@ OPTIONAL CALL (object, user_types, by_tag) {
 RETURN user.ref AS user, how, by.ref AS by, gains, path,
   CASE WHEN user_types = [] THEN 'there is no root ' + $root + ' with its policy in the graph; run `grantpath policy write ' + $root + '`'
     WHEN object IS NULL THEN $object + ' does not exist in ' + $root
-    WHEN user IS NULL THEN 'no user could give it to themselves by one change' END AS says
+    WHEN user IS NULL THEN 'no user could give it to themselves by one change' END AS says,
+  EXISTS { (mark:Revision {root: $root}) WHERE mark.ends <= datetime.realtime().epochSeconds } AS due
 ORDER BY user, how, by, gains

@@ -6,7 +6,8 @@
 // $object     STRING  'table:hr.public.staff'
 // $root       STRING  'metalake:ml'
 // Returns rows: user STRING, principal STRING (the grantee), place STRING (where it is granted), path PATH (the
-// membership), granted PATH, says STRING (why a row has no answer)
+// membership), granted PATH, says STRING (why a row has no answer), due BOOLEAN (facts have ended, but are still
+// stored; run `grantpath expire`)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {privilege: 'SELECT_TABLE', object: 'table:hr.public.staff', root: 'metalake:ml'}
 // 1 the types of users, and how grants on tags count, by the policy in the graph
@@ -43,5 +44,6 @@ OPTIONAL CALL (object, user_types, by_tag) {
 RETURN user.ref AS user, principal.ref AS principal, place.ref AS place, path, granted,
   CASE WHEN user_types = [] THEN 'there is no root ' + $root + ' with its policy in the graph; run `grantpath policy write ' + $root + '`'
     WHEN object IS NULL THEN $object + ' does not exist in ' + $root
-    WHEN user IS NULL THEN 'no user holds ' + $privilege + ' on ' + $object END AS says
+    WHEN user IS NULL THEN 'no user holds ' + $privilege + ' on ' + $object END AS says,
+  EXISTS { (mark:Revision {root: $root}) WHERE mark.ends <= datetime.realtime().epochSeconds } AS due
 ORDER BY user, place, principal

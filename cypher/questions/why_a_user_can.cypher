@@ -8,7 +8,8 @@
 // $object     STRING  'table:hr.public.staff'
 // $root       STRING  'metalake:ml'
 // Returns rows: way INTEGER (one suffices), fact STRING (with the type of its place), by STRING (the principal), object
-// STRING (the place), paths LIST OF PATH (the membership, the grant), says STRING (why a row has no answer)
+// STRING (the place), paths LIST OF PATH (the membership, the grant), says STRING (why a row has no answer), due
+// BOOLEAN (facts have ended, but are still stored; run `grantpath expire`)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {subject: 'user:bob', operation: 'load_table', object: 'table:hr.public.staff', root: 'metalake:ml'}
 // 1 the rule, the subject with its groups and roles, and the object with what is above it
@@ -63,5 +64,6 @@ RETURN way, fact, each.by.ref AS by, each.on.ref AS object, paths, CASE WHEN sub
     WHEN policy IS NULL THEN 'the policy of ' + $root + ' is not in the graph; run `grantpath policy write ' + $root + '`'
     WHEN rule IS NULL THEN $operation + ' is unknown on a ' + object.type
     WHEN way IS NULL THEN CASE WHEN rule.one_role OR rule.needs <> [] OR EXISTS { (rule)-[:ANY]->()-[:EACH]->()-[:SOME]->()-[:HAS|UNLESS]->(fact)
-      WHERE fact.below IS NOT NULL } THEN 'not answered here; ask explain_by_name' ELSE 'not allowed; which_deny_stops_a_user and remedy_by_name say more' END END AS says
+      WHERE fact.below IS NOT NULL } THEN 'not answered here; ask explain_by_name' ELSE 'not allowed; which_deny_stops_a_user and remedy_by_name say more' END END AS says,
+  EXISTS { (mark:Revision {root: $root}) WHERE mark.ends <= datetime.realtime().epochSeconds } AS due
 ORDER BY way, fact, by, object

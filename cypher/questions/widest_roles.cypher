@@ -4,7 +4,8 @@
 // $limit  INTEGER  10, the maximum number of groups and roles
 // $root   STRING   'metalake:ml'
 // Returns rows: principal STRING, users INTEGER (that belong to it), grants INTEGER (ALLOWs), objects INTEGER (with an
-// ALLOW, and everything below), says STRING (why a row has no answer)
+// ALLOW, and everything below), says STRING (why a row has no answer), due BOOLEAN (facts have ended, but are still
+// stored; run `grantpath expire`)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {limit: 10, root: 'metalake:ml'}
 // 1 the types of users, by the policy in the graph
@@ -30,5 +31,6 @@ OPTIONAL CALL (user_types) {
 }
 RETURN principal.ref AS principal, users, COUNT { (principal)-[:ALLOW]->() } AS grants, objects,
   CASE WHEN user_types = [] THEN 'there is no root ' + $root + ' with its policy in the graph; run `grantpath policy write ' + $root + '`'
-    WHEN principal IS NULL THEN 'no group or role has an ALLOW' END AS says
+    WHEN principal IS NULL THEN 'no group or role has an ALLOW' END AS says,
+  EXISTS { (mark:Revision {root: $root}) WHERE mark.ends <= datetime.realtime().epochSeconds } AS due
 ORDER BY objects DESC, users DESC, principal
