@@ -131,7 +131,8 @@ class Listing:
         return hash(self._key())
 
     def _key(self) -> tuple[object, ...]:
-        return self._tenant, self._first["made"], self.revision, self.question, self._after, self._limit
+        state = self._first["made"], self.revision, self._first.get("left_out", ())
+        return self._tenant, state, self.question, self._after, self._limit
 
     def __getstate__(self) -> dict[str, Any]:
         """The list as data: all its references, without the connection. Raises the errors of the iteration."""

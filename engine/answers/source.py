@@ -47,41 +47,42 @@ def unlike(_: Check) -> None:
 
 
 class Source(Protocol):
-    """Facts of one root at a revision that is at least `at_least`, with a policy."""
+    """Facts of one root at a revision that is not before the one that the caller requires, with a policy."""
 
-    def answers(self, questions: Sequence[ResolvedQuestion], at_least: int | None) -> Checked | None:
+    def answers(self, questions: Sequence[ResolvedQuestion]) -> Checked | None:
         """The answers to checks; None if another source must answer."""
 
-    def deciding(self, at_least: int | None) -> Deciding | None:
+    def deciding(self) -> Deciding | None:
         """What decides more than a FEW checks; None if another source must answer."""
 
-    def verdicts(self, columns: CheckColumns, at_least: int | None) -> Verdicts | None:
+    def verdicts(self, columns: CheckColumns) -> Verdicts | None:
         """The verdicts on any number of checks; None if another source must answer."""
 
-    def listing(self, questions: Sequence[ResolvedQuestion], at_least: int | None) -> AskPage | None:
+    def listing(self, questions: Sequence[ResolvedQuestion]) -> AskPage | None:
         """The answer to `who` or `which`; None if another source must answer. Of several `which` questions about
         different types, all answers together, in byte order."""
 
 
 @dataclass(frozen=True)
 class GraphSource:
-    """The database. `ask` sends a guarded query, and returns its row. `at_one_revision` calls a function with an `ask`
-    whose rows are all of one revision, and returns its result."""
+    """The database, at the revision `at_least` or later. `ask` sends a guarded query, and returns its row.
+    `at_one_revision` calls a function with an `ask` whose rows are all of one revision, and returns its result."""
 
     ask: Callable[..., Mapping[str, Any]]
     policy: Policy
     root: Reference
     at_one_revision: Callable[[Callable[[Callable[..., Row]], Row]], Row]
+    at_least: int | None
 
-    def answers(self, questions: Sequence[ResolvedQuestion], at_least: int | None) -> Checked:
+    def answers(self, questions: Sequence[ResolvedQuestion]) -> Checked:
         """The answers of check.cypher."""
-        return request.answers(self.ask, questions, at_least)
+        return request.answers(self.ask, questions, self.at_least)
 
-    def deciding(self, at_least: int | None) -> Deciding:
+    def deciding(self) -> Deciding:
         """Each check is resolved."""
-        return Deciding(unlike, partial(self.answers, at_least=at_least))
+        return Deciding(unlike, self.answers)
 
-    def verdicts(self, columns: CheckColumns, at_least: int | None) -> Verdicts:
+    def verdicts(self, columns: CheckColumns) -> Verdicts:
         """The verdicts of check.cypher, in batches that are all of one revision."""
         resolve = partial(request.resolve, self.policy, self.root)
         asked = each_of(columns.rows, lambda row: resolve(columns.check(row)), as_is)
@@ -92,7 +93,7 @@ class GraphSource:
             row: Row = {}
             for start in range(0, max(1, len(questions)), MOST):
                 batch = questions[start : start + MOST]
-                answers, row = request.answers(ask, batch, at_least)
+                answers, row = request.answers(ask, batch, self.at_least)
                 found += map(verdict, batch, answers, repeat(self.policy.hidden))
             return {**row, "verdicts": found}
 
@@ -100,22 +101,22 @@ class GraphSource:
         found = iter(row["verdicts"])
         return [each if isinstance(each, Invalid) else next(found) for each in asked], row["revision"]
 
-    def listing(self, questions: Sequence[ResolvedQuestion], at_least: int | None) -> AskPage:
+    def listing(self, questions: Sequence[ResolvedQuestion]) -> AskPage:
         """The pages of who.cypher, which.cypher or which_below.cypher."""
         [question, *others] = questions
         if others or (question.object is None and question.requirement.of_length is not None):
-            return partial(self._merged, questions, at_least)
+            return partial(self._merged, questions)
         query, parameters = list_query(self.policy, self.root, question)
-        return partial(self.ask, query, at_least=at_least, **parameters)
+        return partial(self.ask, query, at_least=self.at_least, **parameters)
 
-    def _merged(self, questions: Sequence[ResolvedQuestion], at_least: int | None, after: str, limit: int) -> Row:
+    def _merged(self, questions: Sequence[ResolvedQuestion], after: str, limit: int) -> Row:
         """A page of the answers to several `which` queries, all of one revision."""
 
         def read(ask: Callable[..., Row]) -> Row:
             pages = [
-                ask(query, at_least=at_least, after=after, limit=limit, **parameters)
+                ask(query, at_least=self.at_least, after=after, limit=limit, **parameters)
                 for question in questions
-                for query, parameters in self._queries(question, at_least, ask)
+                for query, parameters in self._queries(question, ask)
             ]
             known = [ref for page in pages for ref in page["known"]]
             answer = sorted(ref for page in pages for ref in page["answer"])[:limit]
@@ -123,14 +124,12 @@ class GraphSource:
 
         return self.at_one_revision(read)
 
-    def _queries(
-        self, question: ResolvedQuestion, at_least: int | None, ask: Callable[..., Row]
-    ) -> list[tuple[str, dict[str, Any]]]:
+    def _queries(self, question: ResolvedQuestion, ask: Callable[..., Row]) -> list[tuple[str, dict[str, Any]]]:
         """The queries that answer a `which` question, with their parameters: several if the objects of its type have
         different numbers of segments, because the condition depends on it."""
         if question.requirement.of_length is None:
             return [list_query(self.policy, self.root, question)]
-        lengths = ask("lengths", type=question.requirement.type, at_least=at_least)["lengths"]
+        lengths = ask("lengths", type=question.requirement.type, at_least=self.at_least)["lengths"]
         found = [list_query(self.policy, self.root, of_length(question, length), length) for length in lengths]
         return found or [list_query(self.policy, self.root, question)]
 

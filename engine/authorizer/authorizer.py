@@ -951,28 +951,31 @@ class Authorizer(OpenTenant):
         self.store.ends_by(end_due)
         super()._use(policy)  # last: other threads compare it
 
-    def _sources(self, past: "PastRoot | None") -> Sequence[Source]:
-        """What answers checks and lists, in the order in which it is asked."""
+    def _sources(self, at_least: int | None, past: "PastRoot | None", whole: bool = False) -> Sequence[Source]:
+        """What answers checks and lists, in the order in which it is asked. `whole`: only with all facts that are
+        stored at the revision of the answer."""
         if past is not None:
             return [past]
-        graph = GraphSource(self.ask, self.policy, self.root, self.at_one_revision)
-        return [graph] if self.replica is None else [self.replica.source(self.policy, self.root), graph]
+        graph = GraphSource(self.ask, self.policy, self.root, self.at_one_revision, at_least)
+        return (
+            [graph] if self.replica is None else [self.replica.source(self.policy, self.root, at_least, whole), graph]
+        )
 
     def _answers(self, questions: Sequence[ResolvedQuestion], at_least: int | None, past: "PastRoot | None") -> Checked:
         """The answers to checks in order, and a row with their revision."""
-        return first(self._sources(past), lambda source: source.answers(questions, at_least))
+        return first(self._sources(at_least, past), lambda source: source.answers(questions))
 
     def _deciding(self, count: int, at_least: int | None, past: "PastRoot | None") -> Deciding:
         """What decides the checks of a batch."""
         if count <= FEW:
             return Deciding(unlike, lambda questions: self._answers(questions, at_least, past))
-        return first(self._sources(past), lambda source: source.deciding(at_least))
+        return first(self._sources(at_least, past), lambda source: source.deciding())
 
     def _verdicts(
         self, columns: CheckColumns, at_least: int | None, past: "PastRoot | None"
     ) -> tuple[Sequence[bool | GrantpathError], int]:
         """Whether each check is allowed, in order, or its error; and the revision."""
-        verdicts, revision = first(self._sources(past), lambda source: source.verdicts(columns, at_least))
+        verdicts, revision = first(self._sources(at_least, past), lambda source: source.verdicts(columns))
         tenant = past or request.OneSuggestion(self)
 
         def unknown(absent: Absent) -> GrantpathError:
@@ -994,7 +997,8 @@ class Authorizer(OpenTenant):
         words = request.canonical(words, questions[0])
         types = questions[0].listed if isinstance(words, Who) else [each.requirement.type for each in questions]
         page = page.parsed(policy, self.root, types)
-        ask = first(self._sources(past), lambda source: source.listing(questions, page.at_least))
+        later = page.at is not None  # a later page must be of the same facts, which its revision tells
+        ask = first(self._sources(page.at_least, past, whole=later), lambda source: source.listing(questions))
         within = any(each.within for each in questions)
         chosen = partial(request.only_within, policy, self.root, questions) if within else None
         listing = Listing(self.tenant, words, ask, policy, page, chosen)
@@ -1021,8 +1025,8 @@ class Authorizer(OpenTenant):
             check, question = request.resolve_check(state.policy, self.root, asked)
 
             def read(ask: GuardedAsk) -> Found:
-                source = past or GraphSource(ask, self.policy, self.root, self.at_one_revision)
-                [row], marks = source.answers([question], at_least)
+                source = past or GraphSource(ask, self.policy, self.root, self.at_one_revision, at_least)
+                [row], marks = source.answers([question])
                 return answer(ask, request.decision(state, check, question, row, marks), state.near)
 
             found = state.at_one_revision(read)

@@ -27,10 +27,10 @@ def at_present(opened: OpenTenant, copy: "Replica", work: "Callable[[FactVersion
     Inconsistent if that happens too often.
     """
     for turn in range(TRIES):
-        version = copy.current(opened.policy)
+        version = copy.current(opened.policy, whole=False)
         if version is None and turn in READ_AT:
             copy.read(opened.policy)
-            version = copy.current(opened.policy)
+            version = copy.current(opened.policy, whole=False)
         if version is not None and (found := work(version)) is not None:
             return found
         time.sleep(PAUSE)

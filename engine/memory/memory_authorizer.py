@@ -20,7 +20,7 @@ from grantpath.engine.policy.policy import Policy
 from grantpath.engine.policy.schema import WITH_ENDS
 from grantpath.engine.tenants.lifecycle import builtins
 from grantpath.engine.tenants.one_revision import GuardedAsk
-from grantpath.graph.errors import InvalidInput
+from grantpath.graph.errors import Inconsistent, InvalidInput
 from grantpath.graph.guard.revision_guard import Ender
 from grantpath.graph.guard.store import Store
 from grantpath.graph.guard.transaction import Row, Writing
@@ -68,8 +68,14 @@ class MemoryAuthorizer(Authorizer):
 
         return work(ask)
 
-    def _sources(self, past: PastRoot | None) -> Sequence[Source]:
-        return [PastRoot(self.tenant, self.root, self.policy, self.store.graph.version)]
+    def _sources(self, at_least: int | None, past: PastRoot | None, whole: bool = False) -> Sequence[Source]:
+        graph = self.store.graph
+        _need_reached(graph, at_least)
+        return [PastRoot(self.tenant, self.root, self.policy, graph.version)]
+
+    def adopt(self) -> bool:
+        """Does nothing: the policy of a root in memory stays."""
+        return False
 
     def _facts(self) -> Any:
         return _Facts(self.store)
@@ -98,11 +104,20 @@ class MemoryAuthorizer(Authorizer):
 
 
 def _row(graph: MemoryGraph, query: str, at_least: int | None, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+    _need_reached(graph, at_least)
+    return graph.rows(query, **parameters)[0]
+
+
+def _need_reached(graph: MemoryGraph, at_least: int | None) -> None:
+    """Raises InvalidInput if `at_least` is not an integer; Inconsistent if it is a later revision, as Store does."""
     if at_least is not None:
         need_number("at_least", at_least)
         if at_least > graph.version.revision:
-            raise InvalidInput(f"at_least={at_least}: {graph.root} is at revision {graph.version.revision}")
-    return graph.rows(query, **parameters)[0]
+            raise Inconsistent(
+                f"{graph.root} is at revision {graph.version.revision}, older than revision {at_least}, which the "
+                "caller requires; ask again, or check that the revision is one of this root",
+                code="revision_ahead",
+            )
 
 
 class MemoryStore(Store):
@@ -217,7 +232,7 @@ class _Facts:
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
 
-    def current(self, policy: Policy) -> FactVersion:
+    def current(self, policy: Policy, *, whole: bool = True) -> FactVersion:
         """The present facts."""
         return self._store.graph.version
 

@@ -47,20 +47,20 @@ class PastRoot:
         return f"<{self.tenant} as of revision {self.revision}>"
 
     # ---- answers -----------------------------------------------------------------------------------------------------
-    def answers(self, questions: Sequence[ResolvedQuestion], at_least: int | None = None) -> Checked:
-        """The answers to checks in order, and a row with their revision. `at_least` has no effect in the past."""
+    def answers(self, questions: Sequence[ResolvedQuestion]) -> Checked:
+        """The answers to checks in order, and a row with their revision."""
         return answers(self._version, self.policy, self.root, questions), {"revision": self.revision}
 
-    def deciding(self, at_least: int | None = None) -> Deciding:
-        """What decides many checks. `at_least` has no effect in the past."""
+    def deciding(self) -> Deciding:
+        """What decides many checks."""
         return deciding_at(self._version, self.policy, self.root)
 
-    def verdicts(self, columns: CheckColumns, at_least: int | None = None) -> Verdicts:
-        """The verdicts on any number of checks, and the revision. `at_least` has no effect in the past."""
+    def verdicts(self, columns: CheckColumns) -> Verdicts:
+        """The verdicts on any number of checks, and the revision."""
         return MemoryVerdicts(self._version, self.policy, self.root, columns).all(), self.revision
 
-    def listing(self, questions: Sequence[ResolvedQuestion], at_least: int | None = None) -> MemoryList:
-        """The answer to `who` or `which`. `at_least` has no effect in the past."""
+    def listing(self, questions: Sequence[ResolvedQuestion]) -> MemoryList:
+        """The answer to `who` or `which`."""
         return listed(self._version, self.policy, self.root, questions)
 
     def answer(self, question: str) -> SnapshotAnswer:

@@ -27,6 +27,7 @@ QUICK_TRIES, QUICK_SECONDS = 12, 2.0  # the limits of a disturbed read; beyond t
 FETCH = 20_000  # rows that the server sends at a time in a read of a whole root
 STALL_LIMIT = 15.0
 PAUSE, LONG_PAUSE = 0.01, 0.1  # seconds between two looks whether facts that have ended are removed
+READER_SECONDS = 60.0  # after this time, a database user who could only read is tried again
 PATIENCE = 1.0  # seconds that a read waits for the revision `at_least`
 Result = TypeVar("Result")
 
@@ -70,6 +71,7 @@ class Store:
     def after_fork(self) -> None:
         """Called in a forked child, where no other thread is left."""
         self._ending: dict[str, Lock] = {}
+        self._reader_until = 0.0  # until then, the database user is taken for one who may only read
 
     @property
     def connection(self) -> Connection:
@@ -259,10 +261,25 @@ class Store:
         except Unavailable as error:
             if not is_of_reader(error):
                 raise
+            self._reader_until = time.monotonic() + READER_SECONDS
         finally:
             lock.release()
         self._await_end(root)
         return True
+
+    def is_reader(self, root: str) -> bool:
+        """Whether the database user may not remove what has ended. Unless that was found out a short time ago, one
+        piece is removed, or tried. Raises the errors of `write`."""
+        if time.monotonic() < self._reader_until:
+            return True
+        try:
+            self._guard.end_piece(root)
+        except Unavailable as error:
+            if not is_of_reader(error):
+                raise
+            self._reader_until = time.monotonic() + READER_SECONDS
+            return True
+        return False
 
     def _await_end(self, root: str) -> None:
         """Waits until another client has removed what has ended."""
@@ -271,7 +288,7 @@ class Store:
             if time.monotonic() > deadline:
                 raise Inconsistent(
                     f"{root}: a grant or a membership has ended, and the database user may not remove it; run"
-                    " `grantpath expire --watch` with a user who may change the root, and ask again",
+                    f" `grantpath expire --watch --root {root}` with a user who may change the root, and ask again",
                     code="ends_due",
                 )
             time.sleep(LONG_PAUSE)

@@ -1,26 +1,30 @@
 """Grants and memberships that end: every answer is the oracle's, whose facts are removed when their end comes."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pytest
 
 from grantpath import cypher
 from grantpath.engine import Authorizer, Invalid, Refused
+from grantpath.engine.facts.snapshot.snapshot_questions import ask
 from grantpath.graph.language.ends import end_of
+from grantpath.spark_sync.mirroring.mirror import mirror
 
 from ..conftest import Closing, Tenants
 from ..oracle import Oracle
 from ..oracle.gravitino import DEPRECATED
-from ..support.random_world import Attempt, random_checks, random_statements
+from ..support.random_world import Attempt, Check, random_checks, random_statements
 from ..support.sizes import size
 from ..support.twin import POLICIES, SEED, Twin, as_check
-from ..support.with_replica import content, until_read, with_replica
+from ..support.with_replica import as_reader, content, replica_of, until_read, with_replica
 
 pytestmark = pytest.mark.trust
 START = 4_102_444_800  # 2100-01-01, so that the clock of this machine ends nothing
 ROUNDS = size(40, 12)
 CYCLES = size(40, 2)  # in the long form 10,000 facts end
+SNAPSHOTS = size(4, 1)  # of each policy
 Fact = tuple[str, str, object, object]  # effect or MEMBER, privilege, object, subject
 
 
@@ -108,6 +112,7 @@ def test_random_ends_are_made_in_time(
     monkeypatch.setattr(cypher, "now", now)
     twin = Twin(tenant, policy, f"ends {SEED}", 70)
     copy, ends, rng = with_replica(twin.graph), Ends(twin.world), random.Random(f"{policy} {SEED}")
+    reader = with_replica(as_reader(twin.graph))
     worlds: dict[int, Oracle] = {}
     decided = 0
     for _ in range(ROUNDS):
@@ -125,15 +130,21 @@ def test_random_ends_are_made_in_time(
             twin.compare(f"do {statement}{until} by {by}", expected, make(twin.graph, attempt, until))
             if expected == "done":
                 ends.made(statement, end)
+        compare(twin, [reader], random_checks(twin.world, rng, 5), now)  # gets the policy of a new format
+        until_read(reader)
         now += rng.choice([0, 1, 5, 15, 15, 30, -10])  # a clock may also go back: what has ended stays ended
         monkeypatch.setattr(cypher, "now", now)
         ends.come(now)
+        answered = replica_of(reader).answered
+        decided += compare(twin, [reader], random_checks(twin.world, rng, 20), now)
+        assert replica_of(reader).answered > answered, "it may not remove what has ended, and leaves it out"
         decided += decisions(twin, copy, rng, now)
         worlds[twin.graph.revision_now()] = twin.world.clone()
         until_read(copy)  # the first fact that ends changes the policy's digest, so the copy is read again
         assert content(copy) == content(with_replica(twin.graph)), "the log and the graph differ"
     found = sorted((f"{each.until:%Y-%m-%dT%H:%M:%SZ}", each.statement) for each in twin.graph.ending())
     assert found == sorted(ends.statements())
+    reader.close()
     decided += past_decisions(twin, worlds, rng)
     assert twin.graph.verify_log().intact
     closing(f"ends, {policy}: {ends.ended} facts ended, {decided:,} decisions by Cypher, a copy and the past; 0 wrong")
@@ -141,8 +152,13 @@ def test_random_ends_are_made_in_time(
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_all_facts_end(tenant: Tenants, closing: Closing, monkeypatch: pytest.MonkeyPatch, policy: str) -> None:
-    """Every grant and membership of a world gets a random end, again and again, until nothing is left each time."""
+def test_all_facts_end(
+    tenant: Tenants, closing: Closing, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, policy: str
+) -> None:
+    """Every grant and membership of a world gets a random end, again and again, until nothing is left each time.
+
+    In some rounds the first to find what has ended is a mirror, whose snapshot must not have it.
+    """
     now = START
     monkeypatch.setattr(cypher, "now", now)
     twin = Twin(tenant, policy, f"all end {SEED}", 150)
@@ -151,8 +167,8 @@ def test_all_facts_end(tenant: Tenants, closing: Closing, monkeypatch: pytest.Mo
     statements = [each for each in statements if may_end(each) and ends.may_be_removed(each)]
     worlds: dict[int, Oracle] = {}
     decided = 0
-    for _ in range(CYCLES):
-        ended = ends.ended
+    for cycle in range(CYCLES):
+        ended, mirrors = ends.ended, cycle % max(1, CYCLES // SNAPSHOTS) == 0
         for first in range(0, len(statements), 1_000):
             some = {each: now + rng.randint(1, 40) for each in statements[first : first + 1_000]}
             twin.graph.change_all(f"{each} until {end_of(end)}" for each, end in some.items())
@@ -163,6 +179,9 @@ def test_all_facts_end(tenant: Tenants, closing: Closing, monkeypatch: pytest.Mo
             now += rng.choice([1, 2, 5, 10, -3])
             monkeypatch.setattr(cypher, "now", now)
             ends.come(now)
+            if mirrors:
+                decided += mirrored_decisions(twin, tmp_path / f"snapshot{cycle}", rng)
+                mirrors = False
             decided += decisions(twin, copy, rng, now)
             worlds[twin.graph.revision_now()] = twin.world.clone()
         assert ends.ended == ended + len(statements)
@@ -178,12 +197,31 @@ def decisions(twin: Twin, copy: Authorizer, rng: random.Random, now: int) -> int
     """Compares random checks by Cypher and from a copy with the oracle; the first one finds the facts that ended."""
     checks = random_checks(twin.world, rng, 60)
     rng.choice([twin.graph, copy]).check(*map(str, (checks[0][0], checks[0][1], checks[0][2])), with_=checks[0][3])
-    for auth in (copy, twin.graph):
+    return compare(twin, [copy, twin.graph], checks, now)
+
+
+def compare(twin: Twin, auths: Sequence[Authorizer], checks: Sequence[Check], now: int) -> int:
+    """Compares the answers of each of these with the oracle. Returns their number."""
+    for auth in auths:
         got = auth.check_many(as_check((s, n, o, tuple(sorted(w.items())), r)) for s, n, o, w, r in checks)
         for check, decision in zip(checks, got, strict=True):
             twin.compare(f"{check} at {end_of(now)}", twin.world.check(*check), decision.allowed)
     assert not twin.differences, twin.report()
-    return 2 * len(checks)
+    return len(auths) * len(checks)
+
+
+def mirrored_decisions(twin: Twin, folder: Path, rng: random.Random) -> int:
+    """Compares random checks on a new snapshot with the oracle."""
+    mirror(twin.graph, folder)
+    checks = random_checks(twin.world, rng, 20)
+    for check in checks:
+        subject, name, on, with_, role = check
+        acting = subject if role is None else f"{subject} as {role}"
+        second = ", ".join(f"{key}={ref}" for key, ref in with_.items())
+        said = ask(folder, f"{acting} can {name} on {on}{f' with {second}' if second else ''}").answer
+        twin.compare(f"{check} on {folder.name}", twin.world.check(*check), said)
+    assert not twin.differences, twin.report()
+    return len(checks)
 
 
 def past_decisions(twin: Twin, worlds: dict[int, Oracle], rng: random.Random) -> int:

@@ -4,9 +4,13 @@ import copy
 import time
 from typing import Any
 
+from neo4j.exceptions import ClientError
+
 from grantpath.engine import Authorizer
 from grantpath.engine.facts.copy.replica import Replica
 from grantpath.engine.facts.set.fact_version import FactVersion
+from grantpath.graph.client.driver import FORBIDDEN, in_words
+from grantpath.graph.guard.store import Store
 
 
 def with_replica(auth: Authorizer) -> Authorizer:
@@ -15,6 +19,19 @@ def with_replica(auth: Authorizer) -> Authorizer:
     other.replica = Replica(other.store, other.tenant, other.root)
     assert other.replica.read(other.policy), "the root is quiet, so it can be read"
     return other
+
+
+def as_reader(auth: Authorizer, timeout: float = 60.0) -> Authorizer:
+    """The same root for a database user who may only read, with connections of its own and no copy. Neo4j Community
+    has no such users, so each attempt to remove what has ended raises the driver's error."""
+    store = Store(auth.store.connection, timeout)
+    store._guard.end_piece = _forbidden  # type: ignore[method-assign, assignment]
+    return Authorizer(store, auth.tenant, auth.policy, auth.root)
+
+
+def _forbidden(*_: object) -> None:
+    cause = ClientError._hydrate_neo4j(code=FORBIDDEN, message="Set label is not allowed")  # as the driver makes it
+    raise in_words("bolt://localhost", cause) from cause
 
 
 def until_read(auth: Authorizer) -> None:

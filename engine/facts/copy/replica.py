@@ -13,7 +13,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from threading import Lock, Thread, local
@@ -68,6 +68,7 @@ class Replica:
         self._limit = None if limit is None else limit * MIB
         self._log = RootLog(store, tenant, root)
         self._version: FactVersion | None = None
+        self._left_out: FactVersion | None = None  # the latest version without facts that have ended
         self._not_before: dict[str, float] = {}  # when a copy may be read again, by the digest of the policy
         self.answered = self.left = 0
         self.after_fork()
@@ -104,22 +105,27 @@ class Replica:
         return None if version is None else version.revision
 
     def current(
-        self, policy: Policy, at_least: int | None = None, meanwhile: Meanwhile | None = None
+        self,
+        policy: Policy,
+        at_least: int | None = None,
+        meanwhile: Meanwhile | None = None,
+        whole: bool = True,
     ) -> FactVersion | None:
         """The facts at the revision that the root has now; None if the database must answer.
 
         The database must also answer if this revision is below `at_least`. If possible, `meanwhile` is called with the
-        facts of the copy while their proof is on its way. Raises Unavailable, and InvalidInput if `at_least` is not an
-        integer.
+        facts of the copy while their proof is on its way. If the database user may not remove what has ended, the facts
+        are without it, or with `whole` the database must answer. Raises Unavailable, and InvalidInput if `at_least` is
+        not an integer.
         """
         if at_least is not None:
             need_number("at_least", at_least)
         version = self._proved(policy, meanwhile)
-        if version is not None and (at_least is None or version.revision >= at_least):
-            self.answered += 1
-            return version
-        self.left += 1
-        return None
+        if version is None or (at_least is not None and version.revision < at_least) or (whole and version.left_out):
+            self.left += 1
+            return None
+        self.answered += 1
+        return version
 
     def at_one_proof(self, policy: Policy, work: Callable[[], Result]) -> Result | None:
         """The result of `work`, which asks questions in this thread: all are answered at one proof, which is read now.
@@ -137,9 +143,10 @@ class Replica:
         finally:
             pinned.version = pinned.error = None
 
-    def source(self, policy: Policy, root: Reference) -> "CopySource":
-        """The copy as a source of answers under a policy."""
-        return CopySource(self, policy, root)
+    def source(self, policy: Policy, root: Reference, at_least: int | None, whole: bool) -> "CopySource":
+        """The copy as a source of answers under a policy, at the revision `at_least` or later. `whole` as in
+        `current`."""
+        return CopySource(self, policy, root, at_least, whole)
 
     def planned(self, version: FactVersion, entries: Sequence[Facts]) -> FactVersion:
         """The facts that a version would have after these deltas. Raises Contradiction if one of them does not fit."""
@@ -166,19 +173,40 @@ class Replica:
         if held is None or held.origin.policy != policy.digest:
             return None  # discarded by another thread
         proof = self._log.proof(held.revision, NEAR, meanwhile)
-        if proof is None or not proof.settled:
-            return None  # no root, or a writer is in the middle of a commit
-        if proof.confirms(held):
-            return held
-        if proof.complete and not proof.parted and proof.follows(held):
+        if proof is None or not proof.settled or not self._log.may_keep_due(proof):
+            return None  # no root, a writer is in the middle of a commit, or facts that have ended must be removed
+        if proof.confirms(held) or (proof.complete and not proof.parted and proof.follows(held)):
             try:
-                return self._advanced(proof)
+                version = held if proof.confirms(held) else self._advanced(proof)
+                if version is not None and proof.due:
+                    return self._without_ended(version, proof)
+                self._left_out = None
+                return version
             except Contradiction as error:
                 self._discard(error)
             except TooLarge as error:
                 self._refuse(policy, error)
         self._renew_later(policy)
         return None
+
+    def _without_ended(self, version: FactVersion, proof: Proof) -> FactVersion | None:
+        """A version without the facts that have ended, but that this database user may not remove; None if the
+        database must answer, which then waits until another client removes them. Raises Contradiction."""
+        ended = self._log.ended(proof) if version.revision == proof.revision else None
+        if not ended:
+            return version if ended == () else None
+        kept = self._left_out  # other threads may replace it
+        if kept is None or (kept.revision, kept.origin, kept.left_out) != (version.revision, version.origin, ended):
+            log.warning(
+                "%s: facts have ended, and the database user may not remove them; answers from memory leave them out; "
+                "run `grantpath expire --watch --root %s` with a user who may change the root",
+                self._log.tenant,
+                self._log.tenant,
+            )
+            with self._applying:
+                kept = advanced(version, [{"added": [], "removed": ended}], version.revision)
+            self._left_out = kept = replace(kept, left_out=ended)
+        return kept
 
     def _advanced(self, proof: Proof) -> FactVersion | None:
         """The copy at the revision that a proof reaches, or at a later one to which another thread has advanced it.
@@ -196,6 +224,7 @@ class Replica:
             return held
 
     def _discard(self, error: Contradiction | None = None) -> None:
+        self._left_out = None
         with self._applying:
             if self._version is not None and error is not None:
                 log.warning(
@@ -331,33 +360,38 @@ class CopySource:
     copy: Replica
     policy: Policy
     root: Reference
+    at_least: int | None
+    whole: bool
 
-    def answers(self, questions: Sequence[ResolvedQuestion], at_least: int | None) -> Checked | None:
+    def answers(self, questions: Sequence[ResolvedQuestion]) -> Checked | None:
         """The answers to checks. A few are computed while the proof is on its way."""
         early = EarlyAnswers(self.policy, self.root, questions)
-        version = self.copy.current(self.policy, at_least, early.compute if len(questions) <= FEW else None)
+        version = self._current(early.compute if len(questions) <= FEW else None)
         return None if version is None else (early.at(version), {"revision": version.revision})
 
-    def deciding(self, at_least: int | None) -> Deciding | None:
+    def deciding(self) -> Deciding | None:
         """What decides many checks. If the copy cannot be proved current, the checks are resolved before the error is
         raised, because a wrong one is reported without the database."""
         try:
-            version = self.copy.current(self.policy, at_least)
+            version = self._current()
         except GrantpathError as error:
             return Deciding(unlike, partial(_failed, error))
         return None if version is None else deciding_at(version, self.policy, self.root)
 
-    def verdicts(self, columns: CheckColumns, at_least: int | None) -> Verdicts | None:
+    def verdicts(self, columns: CheckColumns) -> Verdicts | None:
         """The verdicts on any number of checks."""
-        version = self.copy.current(self.policy, at_least)
+        version = self._current()
         if version is None:
             return None
         return MemoryVerdicts(version, self.policy, self.root, columns).all(), version.revision
 
-    def listing(self, questions: Sequence[ResolvedQuestion], at_least: int | None) -> MemoryList | None:
+    def listing(self, questions: Sequence[ResolvedQuestion]) -> MemoryList | None:
         """The answer to `who` or `which`."""
-        version = self.copy.current(self.policy, at_least)
+        version = self._current()
         return None if version is None else listed(version, self.policy, self.root, questions)
+
+    def _current(self, meanwhile: Meanwhile | None = None) -> FactVersion | None:
+        return self.copy.current(self.policy, self.at_least, meanwhile, self.whole)
 
 
 def _failed(error: GrantpathError, _: Sequence[ResolvedQuestion]) -> NoReturn:

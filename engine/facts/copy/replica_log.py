@@ -11,8 +11,10 @@ from grantpath.engine.facts.set.fact_version import FactOrigin, FactVersion
 from grantpath.engine.tenants.root_name import all_as_named_now
 from grantpath.graph.guard.store import Store
 from grantpath.graph.language.reference import Reference
+from grantpath.graph.language.stored_fact import fact_in, fact_text
 
 SETTLE_SECONDS = 10.0  # how long a reader waits for a moment without a writer
+MOST_ENDED = 5_000  # facts that have ended, which a question leaves out
 PAUSE, LONGEST_PAUSE = 0.002, 0.1  # seconds between two tries
 
 
@@ -30,8 +32,8 @@ class Proof:
 
     @property
     def settled(self) -> bool:
-        """Whether no writer was in the middle of a commit, and no fact had ended."""
-        return self.begun == self.revision and not self.due
+        """Whether no writer was in the middle of a commit."""
+        return self.begun == self.revision
 
     @property
     def reached(self) -> int:
@@ -111,14 +113,32 @@ class RootLog:
         exist.
         """
         deadline, pause = time.monotonic() + SETTLE_SECONDS, PAUSE
-        while (proof := self.proof(after, limit)) is not None and not proof.settled:
+        while (proof := self.proof(after, limit)) is not None and not (proof.settled and self.may_keep_due(proof)):
             if time.monotonic() > deadline:
                 return None
-            if proof.due:
+            if not self.may_keep_due(proof):
                 self._store.end_due(self.tenant)
             time.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE)
         return proof
+
+    def may_keep_due(self, proof: Proof) -> bool:
+        """Whether a copy may be read that has the facts which had ended at a proof: there are none, or the database
+        user may not remove them."""
+        return not proof.due or self._store.is_reader(self.tenant)
+
+    def ended(self, proof: Proof) -> tuple[str, ...] | None:
+        """The facts that have ended, but are stored at the revision of a proof, as statements.
+
+        Returns None if they are more than MOST_ENDED, or if another client has begun to remove them.
+        """
+        found = cypher.load("due_facts").run(self._store.read_values, root=self.tenant, limit=MOST_ENDED + 1)
+        again = self.proof(proof.revision, 0)
+        if again is None or len(found) > MOST_ENDED:
+            return None
+        if (again.revision, again.begun, again.origin) != (proof.revision, proof.begun, proof.origin):
+            return None
+        return tuple(sorted(fact_text(fact_in(row)) for row in found))
 
     def with_parts(self, proof: Proof) -> Proof:
         """The proof, with the facts of long deltas in its entries."""

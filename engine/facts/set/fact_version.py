@@ -207,6 +207,7 @@ class FactVersion:
     listed: Mapping[str, list[str]]
     granted_names: Mapping[str, list[str]]
     size_of_edges: int  # bytes of memberships, grants and owners
+    left_out: tuple[str, ...] = ()  # facts that are stored at this revision, but have ended, as sorted statements
     closures: dict[int, frozenset[int]] = field(default_factory=dict, compare=False)
     closures_of_containers: dict[int, frozenset[int]] = field(default_factory=dict, compare=False)
     granted: dict[FactPlan, "ConditionGrants"] = field(default_factory=dict, compare=False)

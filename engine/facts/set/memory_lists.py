@@ -43,6 +43,7 @@ class MemoryList:
             "known": self.known,
             "revision": self.version.revision,
             "made": self.version.origin.made,
+            "left_out": self.version.left_out,
         }
 
 

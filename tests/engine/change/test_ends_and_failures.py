@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from neo4j.exceptions import ClientError
 
 from grantpath import cypher
 from grantpath.engine import Authorizer, GrantpathError, Inconsistent, Invalid, Refused, Unavailable
 from grantpath.engine.change import facts_format
 from grantpath.engine.change.service import ChangeService
 from grantpath.engine.cli.change import ending_commands
+from grantpath.engine.facts.copy import replica_log
+from grantpath.engine.facts.copy.replica_log import Proof, RootLog
 from grantpath.engine.policy.schema import UPGRADE, WITH_ENDS, WITH_TAGS
 from grantpath.engine.tenants import registry
 from grantpath.engine.transfer import exporter, importer
-from grantpath.graph.client.driver import FORBIDDEN, in_words
 from grantpath.graph.errors import Conflict
 from grantpath.graph.guard.bulk_write import Bulk
 from grantpath.graph.guard.revision_guard import RevisionGuard
@@ -27,10 +27,12 @@ from grantpath.graph.guard.revision_marks import MarkBook, Marks
 from grantpath.graph.guard.store import Store
 
 from ...conftest import Tenants
+from ...support.with_replica import as_reader, replica_of, with_replica
 from .conftest import Clock
 
 FACTS = ["add catalog:hr", "add schema:hr.s", "add table:hr.s.t", "add role:r", "member user:bob of role:r"]
 GRANT = "allow SELECT_TABLE on table:hr.s.t to role:r"
+OTHER = "allow MODIFY_TABLE on table:hr.s.t to role:r"
 EARLY, LATE = "2100-01-01T00:00:00Z", "2100-01-01T00:00:10Z"
 
 
@@ -191,6 +193,10 @@ def can(auth: Authorizer) -> bool:
     return auth.check("user:bob", "SELECT_TABLE", "table:hr.s.t").allowed
 
 
+def can_modify(auth: Authorizer) -> bool:
+    return auth.check("user:bob", "MODIFY_TABLE", "table:hr.s.t").allowed
+
+
 def test_fact_that_ends_while_the_next_end_is_noted_is_removed(
     auth: Authorizer, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -216,32 +222,120 @@ def test_clocks_that_differ_are_an_error(auth: Authorizer, clock: Clock, monkeyp
     assert error.value.code == "ends_due"
 
 
-def _forbidden(*_: object) -> None:
-    cause = ClientError._hydrate_neo4j(code=FORBIDDEN, message="Set label is not allowed")  # as the driver makes it
-    raise in_words("bolt://localhost", cause) from cause
-
-
-def test_user_who_may_only_read_waits_for_another_client(
-    auth: Authorizer, tenant: Tenants, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_user_who_may_only_read_waits_for_another_client(auth: Authorizer, clock: Clock) -> None:
     auth.change(f"{GRANT} until {EARLY}")
     clock(EARLY)
-    with opened(auth, timeout=1.0) as reader:
-        monkeypatch.setattr(reader.store._guard, "end_piece", _forbidden)
-        with pytest.raises(Inconsistent, match="run `grantpath expire --watch` with a user who may change") as error:
+    with as_reader(auth, timeout=1.0) as reader:
+        with pytest.raises(Inconsistent, match=r"run `grantpath expire --watch --root .*` with a user") as error:
             can(reader)
         assert (error.value.code, error.value.retryable) == ("ends_due", True)
-    with opened(auth, timeout=60.0) as reader:
-        monkeypatch.setattr(reader.store._guard, "end_piece", _forbidden)
+    with as_reader(auth) as reader:
         ending = threading.Timer(0.3, auth.expire)
         ending.start()
         assert not can(reader)
         ending.join()
 
 
-def opened(auth: Authorizer, timeout: float) -> Authorizer:
-    """The same root with connections of its own."""
-    return Authorizer(Store(auth.store.connection, timeout), auth.tenant, auth.policy, auth.root)
+def stored_revision(auth: Authorizer) -> int:
+    """The revision of the root. Asking does not remove what has ended."""
+    [row] = cypher.load("replica_proof").run(auth.store.read, root=auth.tenant, after=0, limit=0)
+    return int(row["revision"])
+
+
+def test_copy_of_a_user_who_may_only_read_leaves_out_what_has_ended(
+    auth: Authorizer, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    auth.change_all([f"{GRANT} until {EARLY}", f"{OTHER} until {LATE}"])
+    stored = stored_revision(auth)
+    with as_reader(auth) as opened:
+        reader = with_replica(opened)
+        assert (can(reader), can_modify(reader)) == (True, True)
+        before = reader.who("SELECT_TABLE", "table:hr.s.t")
+        for end, modifies in ((EARLY, True), (LATE, False)):
+            clock(end)
+            answered = replica_of(reader).answered
+            for each in (reader, reader, with_replica(opened)):  # one that is read now, too
+                decision = each.check("user:bob", "SELECT_TABLE", "table:hr.s.t")
+                assert (decision.allowed, decision.revision) == (False, stored)
+                assert can_modify(each) is modifies
+                assert list(each.who("SELECT_TABLE", "table:hr.s.t")) == []
+            assert replica_of(reader).answered == answered + 6
+        assert stored_revision(auth) == stored  # nothing was removed
+        after = reader.who("SELECT_TABLE", "table:hr.s.t")
+        assert (after.revision, after == before, [*before], [*after]) == (stored, False, ["user:bob"], [])
+        says = [each.message for each in caplog.records if "answers from memory leave them out" in each.message]
+        assert len(says) == 4, "once for each copy and each time that other facts have ended"
+        auth.expire()
+        assert (can(reader), can_modify(reader)) == (False, False)
+        assert reader.check("user:bob", "SELECT_TABLE", "table:hr.s.t").revision == stored + 2
+
+
+def test_copy_leaves_the_question_to_the_database_if_another_client_removes_what_has_ended(
+    auth: Authorizer, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    auth.change(f"{GRANT} until {EARLY}")
+    proof = RootLog.proof
+    with as_reader(auth) as opened:
+        reader = with_replica(opened)
+        clock(EARLY)
+
+        def removed(log: RootLog, after: int, limit: int, *meanwhile: Any) -> Proof | None:
+            if limit == 0:
+                auth.expire()
+            return proof(log, after, limit, *meanwhile)
+
+        monkeypatch.setattr(RootLog, "proof", removed)
+        answered = replica_of(reader).answered
+        assert not can(reader)
+        assert replica_of(reader).answered == answered
+
+
+def test_pages_and_the_past_are_of_all_facts_that_are_stored(auth: Authorizer, clock: Clock) -> None:
+    """A page and a past state have only their revision to say which facts they are of."""
+    auth.change_all([f"{GRANT} until {EARLY}", "add user:eve", "member user:eve of role:r"])
+    stored = stored_revision(auth)
+    with as_reader(auth, timeout=1.0) as opened:
+        reader = with_replica(opened)
+        clock(EARLY)
+        assert list(reader.who("SELECT_TABLE", "table:hr.s.t", limit=1)) == []
+        for ask in (
+            lambda: reader.who("SELECT_TABLE", "table:hr.s.t", limit=1, after="user:bob", at=stored),
+            lambda: reader.check("user:bob", "SELECT_TABLE", "table:hr.s.t", as_of=stored),
+        ):
+            with pytest.raises(Inconsistent, match="run `grantpath expire --watch --root"):
+                ask()
+        auth.expire()
+        assert reader.check("user:bob", "SELECT_TABLE", "table:hr.s.t", as_of=stored).allowed
+        assert not reader.check("user:bob", "SELECT_TABLE", "table:hr.s.t", as_of=stored + 1).allowed
+
+
+def test_user_who_may_write_again_removes_what_has_ended(
+    auth: Authorizer, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    auth.change(f"{GRANT} until {EARLY}")
+    with as_reader(auth) as opened:
+        reader = with_replica(opened)
+        clock(EARLY)
+        assert not can(reader)
+        stored = stored_revision(auth)
+        monkeypatch.setattr(reader.store._guard, "end_piece", auth.store._guard.end_piece)
+        assert (can(reader), stored_revision(auth)) == (False, stored)
+        monkeypatch.setattr(reader.store, "_reader_until", 0.0)
+        assert (can(reader), stored_revision(auth)) == (False, stored + 1)
+
+
+def test_copy_does_not_leave_out_any_number_of_facts(
+    auth: Authorizer, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    auth.change_all([f"{GRANT} until {EARLY}", f"{OTHER} until {EARLY}"])
+    with as_reader(auth, timeout=1.0) as opened:
+        reader = with_replica(opened)
+        clock(EARLY)
+        monkeypatch.setattr(replica_log, "MOST_ENDED", 2)
+        assert not can(reader)
+        monkeypatch.setattr(replica_log, "MOST_ENDED", 1)
+        with pytest.raises(Inconsistent, match="run `grantpath expire --watch --root"):
+            can(reader)
 
 
 def test_fact_that_ends_before_a_load_has_its_lock_is_removed_first(

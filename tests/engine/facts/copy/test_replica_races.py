@@ -119,11 +119,11 @@ class Unproved(Replica):
     proved = 0.0
 
     def current(
-        self, policy: Policy, at_least: int | None = None, meanwhile: Meanwhile | None = None
+        self, policy: Policy, at_least: int | None = None, meanwhile: Meanwhile | None = None, whole: bool = True
     ) -> FactVersion | None:
         if self._version is None or time.monotonic() > self.proved + UNPROVED_SECONDS:
             self.proved = time.monotonic()
-            return super().current(policy, at_least, meanwhile)
+            return super().current(policy, at_least, meanwhile, whole)
         time.sleep(0.001)  # as long as the shortest proof takes, so that others run
         return self._version
 
