@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from grantpath.engine import Authorizer, InvalidInput
+from grantpath.engine import Authorizer, Inconsistent, InvalidInput
 from grantpath.engine.memory.memory_authorizer import MemoryAuthorizer, authorizer
 from grantpath.engine.scenarios import runner
 
@@ -86,7 +86,15 @@ ASKED: list[Callable[[Authorizer], Any]] = [
     lambda auth: auth.list("table", like="S.B", limit=1),
     lambda auth: auth.list("table", limit=1),
     lambda auth: auth.list("table", under="schema:hr.nope"),
+    lambda auth: auth.grants(),
+    lambda auth: auth.grants(privilege="SELECT_TABLE"),
+    lambda auth: auth.grants(effect="DENY"),
+    lambda auth: auth.grants(limit=2),
+    lambda auth: auth.grants(limit=2, after=auth.grants(limit=1).after),
     lambda auth: auth.grants(to="role:r"),
+    lambda auth: auth.grants(to="role:r", privilege="USE_SCHEMA", effect="ALLOW"),
+    lambda auth: auth.grants(on="table:hr.s.b", to="role:outer"),
+    lambda auth: auth.grants(on="table:hr.s.nope"),
     lambda auth: auth.grants(on="schema:hr.s", privilege="SELECT_TABLE"),
     lambda auth: auth.members("role:r"),
     lambda auth: auth.memberships("user:ann"),
@@ -101,6 +109,7 @@ ASKED: list[Callable[[Authorizer], Any]] = [
     lambda auth: [str(each) for each in auth.change_all(["drop user:y", "add catalog:hr"], each=True, dry_run=True)],
     lambda auth: auth.drop("user:ann", dry_run=True).without_owner,
     lambda auth: auth.check("user:bob", "load_table", "tabel:x"),
+    lambda auth: auth.check("user:bob", "load_table", "table:hr.s.a", at_least=9_999),
     lambda auth: auth.who("lode_table", "table:hr.s.a"),
 ]
 
@@ -121,6 +130,28 @@ def _result(ask: Callable[[Authorizer], Any], auth: Authorizer) -> Any:
         return ask(auth)
     except Exception as error:
         return type(error), str(error).replace(auth.tenant, "metalake:ml")
+
+
+LATER: list[Callable[[Authorizer, Any], Any]] = [
+    lambda auth, at: auth.check("user:bob", "load_table", "table:hr.s.a", at_least=at),
+    lambda auth, at: auth.check_many([("user:bob", "load_table", "table:hr.s.a")] * 20, at_least=at),
+    lambda auth, at: auth.filter("user:bob", "load_table", ["table:hr.s.a"], at_least=at),
+    lambda auth, at: auth.who("load_table", "table:hr.s.a", at_least=at),
+    lambda auth, at: auth.which("table", "user:bob", "load_table", at_least=at),
+    lambda auth, at: auth.explain("user:bob", "load_table", "table:hr.s.a", at_least=at),
+    lambda auth, at: auth.grants(at_least=at),
+]
+
+
+@pytest.mark.parametrize("ask", LATER)
+def test_a_revision_that_was_not_reached_is_an_error(ask: Callable[[Authorizer, Any], Any]) -> None:
+    auth = authorizer("gravitino", FACTS, "ml")
+    assert ask(auth, auth.revision_now())
+    with pytest.raises(Inconsistent, match="older than revision") as error:
+        ask(auth, auth.revision_now() + 1)
+    assert error.value.code == "revision_ahead"
+    with pytest.raises(InvalidInput, match="at_least"):
+        ask(auth, "1")
 
 
 def test_what_needs_a_server_says_so() -> None:

@@ -1,6 +1,7 @@
 """Shows in memory what is stored about an entity, in the form of the rows of Cypher."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from grantpath.engine.facts.set.descendants import Descendants
@@ -88,11 +89,16 @@ class MemoryViews:
         hidden: Sequence[str],
         needed: Sequence[str],
     ) -> dict[str, Any]:
-        """The grants on an entity, or if `on` is empty those to a subject; sorted by object, subject, privilege,
-        effect."""
+        """The grants on an entity, or if `on` is empty those to a subject, or if `to` is empty, too, all; sorted by
+        object, subject, privilege, effect."""
+        if on or to:
+            listed = self._grants_on(on) if on else self._grants_to(to)
+        else:
+            refs = self._version.numbers.refs
+            listed = chain.from_iterable(self._grants_on(refs[number]) for number, _ in self._version.grants.items())
         found = [
             grant
-            for grant in (self._grants_on(on) if on else self._grants_to(to))
+            for grant in listed
             if to in ("", grant["subject"])
             and privilege in ("", grant["privilege"])
             and effect in ("", grant["effect"])
