@@ -36,7 +36,12 @@ except ImportError:
 TABLE = "table"
 FILTERS = "filters"
 DEFAULT = "objects"
-WRITERS = {name: "access" for name in TABLES if name.startswith("access/")} | {CHANGES: "follow"}  # by table: a command
+# What writes the tables that a new snapshot does not have: commands with the folder of the snapshot.
+WRITERS = {
+    **{name: "access {}" for name in TABLES if name.startswith("access/")},
+    "access/expand": "access {} --expand NAME",
+    CHANGES: "follow {}",
+}
 _SQL = {"int": "bigint", "text": "string", "bool": "boolean"}
 _ARROW = {"int": pa.int64(), "text": pa.string(), "bool": pa.bool_()}
 _COMPARISONS: dict[str, Callable[[pads.Expression, Any], pads.Expression]] = {
@@ -99,7 +104,9 @@ class SnapshotTableReader(DataSourceReader):  # type: ignore[misc]
     def __init__(self, folder: AnyPath, table: str) -> None:
         snapshot = SnapshotReader(folder)
         if table in WRITERS and not snapshot.has(table):
-            raise InvalidInput(f"{folder} has no table {table}; write it with `grantpath {WRITERS[table]}`")
+            raise InvalidInput(
+                f"{folder} has no table {table}; write it with `grantpath {WRITERS[table].format(folder)}`"
+            )
         snapshot.need_rows(table)
         self._table, self._files = table, snapshot.files(table)
         self._chosen: list[tuple[str, str, Any]] = []  # name of the filter, column, value

@@ -5,7 +5,7 @@ from typing import Literal
 
 from grantpath.engine.answers.notebook import verdict_html
 from grantpath.graph.frozen import Frozen
-from grantpath.graph.messages import short
+from grantpath.graph.messages import counted, short
 
 NAMED = 3  # the most names, and the most grants, in a sentence
 GRANT = 300  # the most characters of a grant in a sentence
@@ -80,7 +80,7 @@ class Effects(Frozen):
         if not self.effects:
             return "no user gains or loses anything"
         parts = [
-            f"{count:,} user{'s' * (count != 1)} {verb}{'s' * (count == 1)} access"
+            f"{counted(count, 'users')} {verb}{'s' * (count == 1)} access"
             for count, verb in ((self.gaining, "gain"), (self.losing, "lose"))
             if count
         ]

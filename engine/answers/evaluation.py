@@ -1,4 +1,4 @@
-"""A resolved question with its facts, from which reasons, remedies and paths are derived."""
+"""A resolved question, from which reasons, remedies and paths are derived when its facts are known."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

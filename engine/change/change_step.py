@@ -7,6 +7,7 @@ from grantpath.engine.change.deltas import Delta
 from grantpath.engine.policy.statement_rules import ResolvedStatement
 from grantpath.graph.errors import GrantpathError
 from grantpath.graph.language.reference import Reference
+from grantpath.graph.messages import counted
 
 
 @dataclass(frozen=True)
@@ -31,8 +32,8 @@ class Kept(NamedTuple):
     @property
     def text(self) -> str:
         """Such as `2 grants and 1 membership already, which count from now on`; empty if there are none."""
-        counts = ((self.grants, "grant"), (self.memberships, "membership"))
-        kept = " and ".join(f"{count:,} {what}{'s' * (count != 1)}" for count, what in counts if count)
+        counts = ((self.grants, "grants"), (self.memberships, "memberships"))
+        kept = " and ".join(counted(count, names) for count, names in counts if count)
         return f"{kept} already, which count from now on" if kept else ""
 
 

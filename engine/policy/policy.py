@@ -27,7 +27,7 @@ from grantpath.engine.policy.schema import (
 from grantpath.graph.errors import Invalid, InvalidInput, InvalidPolicy, InvalidReference, Unknown, UnknownName
 from grantpath.graph.language.near_names import nearest
 from grantpath.graph.language.reference import Reference, parse
-from grantpath.graph.messages import indefinite, short
+from grantpath.graph.messages import counted, indefinite, short
 
 MANY_CHAINS = 10_000  # cached references: one call resolves a reference several times, and later calls do so again
 
@@ -193,7 +193,7 @@ class Policy:
         near = min(lengths, key=lambda length: abs(length - given))
         form = ".".join(f"<{type_}>" for type_ in reversed(self.names.types_up(ref.type, near)[:near]))
         if len(lengths) == 1:
-            has = f"{near} segment{'s' * (near > 1)}"
+            has = counted(near, "segments")
         elif lengths == [*range(lengths[0], lengths[-1] + 1)]:
             has = f"{lengths[0]} to {lengths[-1]} segments"
         else:

@@ -35,7 +35,7 @@ from grantpath.graph.errors import Inconsistent
 from grantpath.graph.guard.bulk_write import Bulk, bulk_write
 from grantpath.graph.guard.transaction import Send, query_by_name
 from grantpath.graph.language.ends import end_of, seconds_of
-from grantpath.graph.messages import printable, short
+from grantpath.graph.messages import counted, printable, short
 from grantpath.graph.progress import ReportCount
 
 log = logging.getLogger("grantpath.change")
@@ -85,7 +85,7 @@ class LoadReport:
         if not self.past:
             return None
         facts = _first_of(self.past, "; ")
-        return f"{len(self.past):,} row{'s' * (len(self.past) > 1)} not loaded, whose end is past: {facts}"
+        return f"{counted(len(self.past), 'rows')} not loaded, whose end is past: {facts}"
 
     @property
     def stays(self) -> str | None:
@@ -263,7 +263,7 @@ class _Load:
                 self._progress("writing history", done, entries)
             self.restore.finish(bulk)
             return self.restore.revision, None
-        statement = f"{self._what}: {of:,} row{'s' * (of != 1)}, {self._changed(delta)}"
+        statement = f"{self._what}: {counted(of, 'rows')}, {self._changed(delta)}"
         recorded, hashes = builder.recorded(delta), list[str]()
 
         def last(ask: Send, revision: int) -> None:

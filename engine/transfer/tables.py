@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from grantpath.engine.transfer.table_formats import Format
 from grantpath.graph.errors import InvalidInput
-from grantpath.graph.messages import short
+from grantpath.graph.messages import counted, short
 
 Ints = npt.NDArray[np.int64]
 TABLES: Mapping[str, Sequence[str]] = {
@@ -109,13 +109,12 @@ class Problems:
             return
         folded = self._folded(bad)
         texts = [
-            f"{place}: {text}" + (f" (and {count - 1:,} other row{'s' * (count > 2)})" if count > 1 else "")
+            f"{place}: {text}" + (f" (and {counted(count - 1, 'other rows')})" if count > 1 else "")
             for (_, text), (place, count) in folded.items()
         ]
         if more := len(bad) - sum(count for _, count in folded.values()):
             texts.append(f"... and {more:,} more")
-        rows = f"{len(bad):,} bad row{'s' * (len(bad) > 1)}"
-        raise InvalidInput(f"nothing is loaded, {rows}:", *texts)
+        raise InvalidInput(f"nothing is loaded, {counted(len(bad), 'bad rows')}:", *texts)
 
     def _folded(self, bad: Sequence[tuple[int, int]]) -> dict[tuple[int, str], tuple[str, int]]:
         """The first SHOWN texts of these rows, by table and text: the place of the first row, and the number of rows

@@ -182,7 +182,7 @@ def bulk_write(store: Store, root: str, what: str, progress: ReportDone) -> Iter
                 continue
             if base.due:
                 raise Inconsistent(
-                    f"{root}: facts end again and again; nothing was written, run `{what}` again", code="ends_due"
+                    f"{root}: facts end again and again; nothing was written, do this again: {what}", code="ends_due"
                 )
             bulk = Bulk(held, base, what)
             try:

@@ -185,7 +185,7 @@ class RevisionGuard:
         if self.ender is None:
             raise Inconsistent(
                 f"{root}: a grant or a membership has ended and is not removed yet; ask again after a client that may"
-                " change the root, such as `grantpath expire`, has removed it",
+                f" change the root, such as `grantpath expire --root {root}`, has removed it",
                 code="ends_due",
             )
         return self.ender

@@ -67,7 +67,8 @@ def condition_answers(source: Snapshot) -> ConditionAnswers:
     for name, type_ in zip(table["name"].to_pylist(), table["type"].to_pylist(), strict=True):
         if (name, type_) not in numbers:
             raise InvalidInput(
-                f"{source.folder / 'access'}: the policy has no {name!r} on {type_!r}; run `grantpath access` again"
+                f"{source.folder / 'access'}: the policy has no {name!r} on {type_!r}; run `grantpath access"
+                f" {source.folder}` again"
             )
         found.setdefault(numbers[name, type_], []).append(name)
     answered = [
@@ -121,6 +122,7 @@ def _rows(
     possible = (positions >= least) & (positions < len(source.numbering)) & (counts >= 0)
     if not possible.all():
         raise InvalidInput(
-            f"{source.folder / 'access' / table}: a row has an invalid position or count; run `grantpath access` again"
+            f"{source.folder / 'access' / table}: a row has an invalid position or count; run `grantpath access"
+            f" {source.folder}` again"
         )
     return positions, condition[chosen], counts

@@ -58,7 +58,10 @@ def _top(
         raise InvalidInput(f"{source.folder} has no bulk answers yet; run `grantpath access {source.folder}` first")
     known = source.table("access/names")
     if (name, type_) not in set(zip(known["name"].to_pylist(), known["type"].to_pylist(), strict=True)):
-        raise InvalidInput(f"{source.folder} has no bulk answers for {name} on {type_}; run `grantpath access` with it")
+        raise InvalidInput(
+            f"{source.folder} has no bulk answers for {name} on {type_}; run `grantpath access {source.folder}` without"
+            " --names, or with this one among them"
+        )
     where, count = columns
     chosen = (pads.field("name") == name) & (pads.field("type") == type_)
     rows = source.table(f"access/{table}", list(columns), chosen)

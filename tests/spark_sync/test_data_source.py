@@ -142,7 +142,8 @@ def test_the_data_source_reads_the_tables_and_filters_them(printed_by: Printed) 
     assert "a snapshot has no table 'objekts'; the tables are objects, subjects" in unknown
     assert "is not a snapshot of this version" in missing
     assert 'needs the folder of a snapshot; use .load(\\"OUT\\")' in nowhere or 'use .load("OUT")' in nowhere
-    assert "has no table access/expand; write it with `grantpath access`" in later
+    assert "has no table access/expand; write it with `grantpath access " in later
+    assert " --expand NAME`" in later
     assert "filters=yes is not valid; write true or false" in neither
 
 

@@ -70,13 +70,14 @@ def show(
 ) -> None:
     """Show one entity: its parents, its owner, its members and memberships, and the grants on it and to it.
 
-    Each list has at most 50 lines. If it is cut, the last line names the command that lists all of it.
+    Each list has at most 50 lines. If it is cut, the last line names the command that lists all of it, except for the
+    tags of an object and for a past state.
     """
     with session.open() as authorizer:
         view = authorizer.show(ref, at_least=at_least, as_of=past(authorizer, as_of, snapshot))
     if _as_json(session, view):
         return
-    _show(view)
+    _show(view, is_past=as_of is not None)
 
 
 def list_entities(
@@ -171,7 +172,7 @@ def members(
     form = wanted(session.json, format_)
     with session.open() as authorizer:
         found = authorizer.members(ref, all=every, limit=limit, after=after, at=at, at_least=at_least)
-    _show_memberships(form, found, "member", [(each.member, _through(each)) for each in found.answer])
+    _show_memberships(form, found, "member", [each.member for each in found.answer])
 
 
 def memberships(
@@ -191,7 +192,7 @@ def memberships(
     form = wanted(session.json, format_)
     with session.open() as authorizer:
         found = authorizer.memberships(subject, all=every, limit=limit, after=after, at=at, at_least=at_least)
-    _show_memberships(form, found, "belongs to", [(each.container, _through(each)) for each in found.answer])
+    _show_memberships(form, found, "belongs to", [each.container for each in found.answer])
 
 
 def can(
@@ -234,7 +235,12 @@ def _as_json(session: CommandContext, answer: "BaseModel") -> bool:
     return session.json
 
 
-def _show(view: "EntityView") -> None:
+def _show(view: "EntityView", is_past: bool) -> None:
+    """Prints the view. What is cut is listed by other commands, except for a past state."""
+
+    def rest(command: str) -> str:
+        return "" if is_past else f": grantpath {command}"
+
     console = page()
     exists = "" if view.exists else ", does not exist yet"
     console.print(styled(view.ref, "bold"), styled(f" {view.type}{exists}{', built in' * view.builtin}"), sep="")
@@ -246,11 +252,14 @@ def _show(view: "EntityView") -> None:
         ("owner", [printable(view.owner)] if view.owner else []),
         ("owns", [f"{counts.owns:,}"] if counts.owns else []),
         ("tags", _first(view.tags, counts.tags)),
-        ("tagged", _first(view.tagged, counts.tagged)),
-        ("members", _cut(map(_member, view.members.answer), view.members, f"members {ref} --all")),
-        ("belongs to", _cut(map(_container, view.memberships.answer), view.memberships, f"memberships {ref} --all")),
-        ("grants on", _cut(map(_grant, view.grants_on.answer), view.grants_on, f"grants --on {ref}")),
-        ("grants to", _cut(map(_grant, view.grants_to.answer), view.grants_to, f"grants --to {ref}")),
+        ("tagged", _first(view.tagged, counts.tagged, rest(f"question what_has_a_tag tag={ref} type="))),
+        ("members", _cut(map(_member, view.members.answer), view.members, rest(f"members {ref} --all"))),
+        (
+            "belongs to",
+            _cut(map(_container, view.memberships.answer), view.memberships, rest(f"memberships {ref} --all")),
+        ),
+        ("grants on", _cut(map(_grant, view.grants_on.answer), view.grants_on, rest(f"grants --on {ref}"))),
+        ("grants to", _cut(map(_grant, view.grants_to.answer), view.grants_to, rest(f"grants --to {ref}"))),
     ]
     for label, texts in sections:
         for at, text in enumerate(texts):
@@ -259,12 +268,12 @@ def _show(view: "EntityView") -> None:
 
 
 def _cut(texts: Iterable[str], shown: "MembershipPage | GrantPage", rest: str) -> list[str]:
-    return [*texts, *([] if shown.complete else [f"... and more: grantpath {rest}"])]
+    return [*texts, *([] if shown.complete else [f"... and more{rest}"])]
 
 
-def _first(refs: Sequence[str], count: int) -> list[str]:
+def _first(refs: Sequence[str], count: int, rest: str = "") -> list[str]:
     more = count - len(refs)
-    return [*map(printable, refs), *([f"... and {more:,} more"] if more else [])]
+    return [*map(printable, refs), *([f"... and {more:,} more{rest}"] if more else [])]
 
 
 def _grant(each: "Grant") -> str:
@@ -272,11 +281,18 @@ def _grant(each: "Grant") -> str:
 
 
 def _member(each: "Membership") -> str:
-    return printable(each.member) + ("" if each.direct else f" (through {_through(each)})")
+    return printable(each.member) + _how(each)
 
 
 def _container(each: "Membership") -> str:
-    return printable(each.container) + ("" if each.direct else f" (through {_through(each)})")
+    return printable(each.container) + _how(each)
+
+
+def _how(each: "Membership") -> str:
+    """Through which other groups and roles, or when a direct membership ends."""
+    if not each.direct:
+        return f" (through {_through(each)})"
+    return f" until {each.until}" if each.until else ""
 
 
 def _through(each: "Membership") -> str:
@@ -287,8 +303,11 @@ def _needs(needs: dict[str, str]) -> str:
     return "depends on " + " ".join(f"--with {key}={type_}:NAME" for key, type_ in needs.items())
 
 
-def _show_memberships(
-    form: ListFormat | None, found: "MembershipPage", head: str, rows: Sequence[tuple[str, ...]]
-) -> None:
-    if show_as(form, found, lambda: show_table((head, "through"), rows)):
+def _show_memberships(form: ListFormat | None, found: "MembershipPage", head: str, refs: Sequence[str]) -> None:
+    ends = any(each.until for each in found.answer)
+    rows = [
+        (ref, _through(each), *([each.until or ""] if ends else []))
+        for ref, each in zip(refs, found.answer, strict=True)
+    ]
+    if show_as(form, found, lambda: show_table((head, "through", *(["until"] if ends else [])), rows)):
         note_page(found)

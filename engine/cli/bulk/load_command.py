@@ -53,8 +53,8 @@ def load(
 
     The folder has one .parquet, .csv or .jsonl file (.ndjson, .json; text also as .gz or .zst), or one folder of such
     part files, per table: subjects(ref), objects(ref), members(member, of), owners(object, owner), grants(effect,
-    privilege, object, subject). Another file that could be a table is refused. Loading it a second time changes
-    nothing.
+    privilege, object, subject), tags(object, tag); members and grants can have a column until. Another file that could
+    be a table is refused. Loading it a second time changes nothing.
     A load only adds; with --replace it also removes everything that the folder does not list, and prints what it
     removes. If that is more than a tenth of a table, or if a table file is missing, it asks first; without a terminal,
     --yes must confirm it. --create creates a new root; with --dry-run, none is left. --dry-run --effects also lists
@@ -153,6 +153,7 @@ def _as_json(report: "LoadReport") -> dict[str, Any]:
         "kept_grants": report.kept_grants,
         "kept_memberships": report.kept_memberships,
         "staying": report.staying,
+        "past": report.past,
     }
     if report.plan:
         summary |= {

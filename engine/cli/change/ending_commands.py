@@ -10,7 +10,7 @@ import typer
 from grantpath.engine.cli.change.change_commands import PANEL
 from grantpath.engine.cli.context import CommandContext, command
 from grantpath.engine.cli.list_formats import Format, show_as, wanted
-from grantpath.engine.cli.output import emit, out, show_table, styled, warn
+from grantpath.engine.cli.output import emit, note, out, show_table, styled, warn
 from grantpath.graph.errors import GrantpathError, InvalidInput
 from grantpath.graph.language.ends import end_text
 from grantpath.graph.messages import short
@@ -20,12 +20,13 @@ if TYPE_CHECKING:
 
 UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 SECONDS, LONGEST = 1.0, 30.0  # between two looks of `expire --watch`, and after errors
+MOST_LISTED = 10_000
 MOST = 10_000 * 366 * 86_400  # more than is left until the last year
 Within = Annotated[
     str | None,
     typer.Option(metavar="TIME", help="only what ends within this time: 90m, 12h, 30d or 8w; without it, all"),
 ]
-Limit = Annotated[int, typer.Option(min=1, max=10_000, metavar="N", help="the maximum number of results")]
+Limit = Annotated[int, typer.Option(min=1, max=MOST_LISTED, metavar="N", help="the maximum number of results")]
 Watch = Annotated[bool, typer.Option("--watch", help="do not stop: remove what ends from now on, too")]
 
 
@@ -46,9 +47,7 @@ def ending(session: CommandContext, within: Within = None, limit: Limit = 1_000,
         found = authorizer.ending(within=time_left, limit=limit)
     rows = [(end_text(each.until), each.statement) for each in found]
     if show_as(form, found, lambda: show_table(("until", "statement"), rows)) and not found.complete:
-        out().print(
-            styled(f"only the first {limit:,}; name a shorter time with --within, or a higher --limit", "yellow")
-        )
+        note(f"only the first {limit:,}; --within TIME lists fewer, and --limit up to {MOST_LISTED:,}", "yellow")
 
 
 def expire(session: CommandContext, watch: Watch = False) -> None:
@@ -65,7 +64,9 @@ def expire(session: CommandContext, watch: Watch = False) -> None:
     if session.json:
         emit({"revision": revision})
     else:
-        out().print(styled("done", "bold green"), styled(f", no fact has ended; revision {revision}"), sep="")
+        out().print(
+            styled("done", "bold green"), styled(f", no fact is left that has ended; revision {revision}"), sep=""
+        )
 
 
 def _watch(authorizer: "Authorizer") -> NoReturn:

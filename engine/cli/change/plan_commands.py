@@ -18,7 +18,7 @@ from grantpath.engine.cli.change.change_commands import (
 from grantpath.engine.cli.change.consent import Yes
 from grantpath.engine.cli.context import As, CommandContext, command
 from grantpath.engine.cli.output import emit_model
-from grantpath.graph.messages import printable
+from grantpath.graph.messages import counted, printable
 
 if TYPE_CHECKING:
     from grantpath.engine.change.change_plan import ChangePlan
@@ -91,7 +91,7 @@ def _markdown(planned: "ChangePlan", tenant: str, file: str, by: str | None, as_
     lines = [
         f"# Plan for {_text(tenant)} at revision {planned.revision}",
         "",
-        f"{count:,} statement{'s' * (count != 1)} of {_text(file)}{actor}: {_text(effects.summary())}.",
+        f"{counted(count, 'statements')} of {_text(file)}{actor}: {_text(effects.summary())}.",
     ]
     signed = [("-", each) for each in planned.removed] + [("+", each) for each in planned.added]
     facts = [f"{sign} {printable(each)}" for sign, each in signed]
@@ -100,7 +100,7 @@ def _markdown(planned: "ChangePlan", tenant: str, file: str, by: str | None, as_
     else:
         lines += ["", "Nothing would change."]
     if notes := [f"- {_text(each.note)}" for each in planned.changes if each.note]:
-        lines += ["", "## Taken over", "", *notes[:SHOWN], *_rest(len(notes))]
+        lines += ["", "## Notes", "", *notes[:SHOWN], *_rest(len(notes))]
     for verb, title in (("lose", "Lost"), ("gain", "Gained")):
         told = [each.sentence() for each in effects.effects if each.effect == verb]
         if told:

@@ -153,7 +153,7 @@ class SnapshotReader:
         path = self.place(name)
         files: list[AnyPath] = sorted(path.glob("*.parquet"))
         if not files:
-            remedy = "run `grantpath follow`" if name == CHANGES else "write the snapshot again"
+            remedy = f"run `grantpath follow {self._given}`" if name == CHANGES else "write the snapshot again"
             raise InvalidInput(f"{path}: contains no Parquet file; {remedy}")
         return files
 

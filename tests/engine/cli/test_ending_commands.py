@@ -1,0 +1,74 @@
+"""What the commands print about facts that end: ending, expire, and the lists that show ends."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from grantpath import cypher
+from grantpath.graph.guard.store import Store
+from grantpath.graph.language.ends import seconds_of
+
+from ...support import named_roots
+from ...support.command_line import Run, run
+
+__all__ = ["run"]
+GRANT, MEMBER = "allow USE_CATALOG on catalog:hr to role:analyst", "member user:ann of role:analyst"
+EARLY, LATE = "2100-01-01T00:00:00Z", "2100-01-02T00:00:00Z"
+
+
+@pytest.fixture(scope="module")
+def root(store: Store) -> Iterator[str]:
+    with named_roots.company(store, "ending") as name:
+        yield name
+
+
+@pytest.fixture(autouse=True)
+def facts(run: Run, root: str) -> None:
+    """A membership and a grant that end."""
+    assert run("change", f"{GRANT} until {LATE}", "--root", root).code == 0
+    assert run("change", f"{MEMBER} until {EARLY}", "--root", root).code == 0
+
+
+def test_ending_lists_what_ends_and_says_if_the_list_is_cut(run: Run, root: str) -> None:
+    whole = run("ending", "--root", root)
+    assert whole.out.splitlines() == [
+        f"{'until':<20}  statement",
+        f"{EARLY}  {MEMBER} until {EARLY}",
+        f"{LATE}  {GRANT} until {LATE}",
+    ]
+    assert whole.err == ""
+    cut = run("ending", "--limit", "1", "--root", root)
+    assert cut.out.splitlines() == whole.out.splitlines()[:2]
+    assert cut.err == "only the first 1; --within TIME lists fewer, and --limit up to 10,000\n"
+    assert run("ending", "--within", "30d", "--root", root).out == ""
+
+
+def test_lists_show_ends(run: Run, root: str) -> None:
+    assert run("members", "role:analyst", "--root", root).out.splitlines() == [
+        "member    through  until",
+        f"user:ann           {EARLY}",
+        "user:bob",
+    ]
+    assert run("memberships", "user:bob", "--root", root).out.splitlines() == [
+        "belongs to    through",
+        "role:analyst",
+    ]
+    shown = run("show", "role:analyst", "--root", root).out
+    assert f"members    user:ann until {EARLY}\n" in shown
+    assert f"{GRANT} until {LATE}\n" in shown
+    assert f"belongs to role:analyst until {EARLY}\n" in run("show", "user:ann", "--root", root).out
+
+
+def test_expire_says_that_nothing_is_left(run: Run, root: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cypher, "now", seconds_of(EARLY))
+    done = run("expire", "--root", root)
+    assert done.out.startswith("done, no fact is left that has ended; revision ")
+    assert "user:ann" not in run("members", "role:analyst", "--root", root).out
+
+
+def test_load_reports_rows_whose_end_is_past(run: Run, root: str, tmp_path: Path) -> None:
+    (tmp_path / "members.csv").write_text("member,of,until\nuser:ann,role:analyst,2001-01-01T00:00:00Z\n")
+    past = "member user:ann of role:analyst until 2001-01-01T00:00:00Z"
+    assert run("load", str(tmp_path), "--root", root, "--json").json["past"] == [past]
+    assert f"1 row not loaded, whose end is past: {past}" in run("load", str(tmp_path), "--root", root).out
