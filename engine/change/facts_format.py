@@ -18,6 +18,8 @@ from grantpath.graph.guard.bulk_write import bulk_write
 from grantpath.graph.guard.store import Store
 from grantpath.graph.guard.transaction import Send, query_by_name
 
+PREPARED = "prepare for facts that end"  # with which the entry of the log begins
+
 
 class Opened(Protocol):
     """An open root."""
@@ -56,7 +58,7 @@ def allow_ends(root: Opened) -> None:
             named = query_by_name(ask, tenant)
             named("set_policy", policy=new.name, digest=new.digest, source=new.source)
             named("write_policy_graph", digest=new.digest, graph=graph)
-            entry = whole(revision, bulk.id, f"{UPGRADING} {new.name} ({new.digest})", None, Delta())
+            entry = whole(revision, bulk.id, f"{PREPARED} ({new.digest})", None, Delta())
             append(named, [{**entry, "policy_before": policy.source, "policy_after": new.source}])
 
         bulk.finish(last, lambda *_: None)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from grantpath.engine import Authorizer, Invalid, InvalidInput
+from grantpath.engine import Authorizer, Inconsistent, Invalid, InvalidInput
 from grantpath.engine.answers.graph_path import GraphPath
 from grantpath.engine.memory.memory_authorizer import authorizer
 from grantpath.engine.transfer import exporter, importer
@@ -396,3 +396,25 @@ def test_dump_keeps_ends(tenant: Tenants, tmp_path: Path, clock: Clock, format_:
     assert [each.statement for each in restored.ending()] == [f"member user:bob of role:r until {LATE}"]
     assert restored.log()[-1].statement == f"ended: {GRANT} until {EARLY}"
     assert restored.verify_log().intact
+
+
+def test_restore_into_a_root_that_is_changed_meanwhile_must_be_repeated(
+    tenant: Tenants, tmp_path: Path, clock: Clock
+) -> None:
+    auth = tenant("gravitino", FACTS)
+    auth.change(f"{GRANT} until {EARLY}")
+    exporter.dump(auth, tmp_path / "dump")
+    clock(LATE)
+    other = tenant()
+
+    def progress(step: str, done: int, _: int) -> None:
+        if (step, done) == ("checking", 1):
+            other.change("add user:new")
+
+    # Its ended rows were read to be restored, which a root with facts cannot be: they must not come into effect.
+    with pytest.raises(Inconsistent, match="was changed by another writer meanwhile; load it again"):
+        importer.load(other, tmp_path / "dump", progress)
+    assert list(other.grants()) == []
+    loaded = importer.load(other, tmp_path / "dump")
+    assert (loaded.restored, loaded.past) == (False, (f"{GRANT} until {EARLY}",))
+    assert [each.until for each in other.grants()] == [None, None]

@@ -123,6 +123,7 @@ def test_first_fact_that_ends_raises_the_format(tenant: Tenants, write: str) -> 
     auth, other = tenant(given=FACTS), None
     other = Authorizer(auth.store, auth.tenant, auth.policy, auth.root)
     assert stored_format(auth) == WITH_TAGS
+    before = auth.revision_now()
     match write:
         case "change":
             assert auth.change(ENDING).id
@@ -141,6 +142,7 @@ def test_first_fact_that_ends_raises_the_format(tenant: Tenants, write: str) -> 
     assert [each.statement for each in auth.ending()] == [ENDING]
     assert other.check("user:bob", "SELECT_TABLE", "table:hr.s.t").revision == auth.revision_now()
     assert other.change("add user:later").id
+    assert auth.log(after=before)[0].statement.startswith("prepare for facts that end (")
     assert auth.verify_log().intact
 
 
