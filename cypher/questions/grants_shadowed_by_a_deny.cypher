@@ -1,7 +1,7 @@
 // grants_shadowed_by_a_deny.cypher: which ALLOWs have no effect for anyone, because a DENY overrides them? The
 // DENY is of the same privilege, to the grantee, its groups or its roles, on the same object or above.
 // Leaves out: DENYs that override an ALLOW only for some members of the grantee (see which_deny_stops_a_user); DENYs by
-// another name of the privilege, or on a tag; and policies in which grants are not inherited.
+// another name of the privilege, or on a tag; policies in which grants are not inherited; and that the DENY can end.
 // $root  STRING  'metalake:ml'
 // Returns rows: subject STRING, privilege STRING, object STRING, denied_to STRING, denied_on STRING, path PATH (the
 // ALLOW), deny PATH, says STRING (why a row has no answer), due BOOLEAN (facts have ended, but are still stored; run

@@ -47,3 +47,23 @@ def test_nothing_ends(tenant: Tenants) -> None:
     graph = tenant("lakehouse", COMPANY)
     [row] = rows_of(graph, "what_ends", limit=10)
     assert (row["says"], row["until"], row["due"]) == (f"nothing in {graph.tenant} ends", None, False)
+
+
+def test_grant_is_not_implied_by_one_that_ends_earlier(tenant: Tenants) -> None:
+    graph = tenant("lakehouse", COMPANY)
+    narrow = "allow SELECT_TABLE on table:hr.public.staff to role:analyst"
+    wide = "allow SELECT_TABLE on catalog:hr to role:analyst"
+    early, late = "2100-01-01T00:00:00Z", "2100-01-02T00:00:00Z"
+    for narrow_end, wide_end, implied in (
+        (None, None, True),
+        (None, late, False),
+        (early, None, True),
+        (early, early, True),
+        (early, late, True),
+        (late, early, False),
+    ):
+        for statement, end in ((narrow, narrow_end), (wide, wide_end)):
+            graph.change(statement if end is None else f"{statement} until {end}")
+        rows = [row for row in rows_of(graph, "grants_implied_by_another") if row["says"] is None]
+        found = [(row["object"], row["granted_on"]) for row in rows]
+        assert found == [("table:hr.public.staff", "catalog:hr")] * implied
