@@ -193,7 +193,7 @@ class BatchApplier:
 
     def _absent(self, ref: str) -> GrantpathError:
         """The error for an entity that does not exist in this transaction."""
-        return registry.absent(self._writing, self._writing.root, self._root, ref)
+        return registry.absent(self._writing.ask, self._writing.root, self._root, ref)
 
     # ---- writing -------------------------------------------------------------------------------------------------
     def _write(self, step: ChangeStep, preconditions: Preconditions, rows: _Rows) -> None:

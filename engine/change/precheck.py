@@ -62,10 +62,6 @@ class Precheck:
         self.answers.append((text, dict(parameters), rows))
         return rows
 
-    def read(self, text: str, parameters: Mapping[str, Any]) -> list[Row]:
-        """The rows of a query."""
-        return self._store.read(text, parameters)
-
     def is_current(self) -> bool:
         """Whether the marks are still equal and unchanged. Then all answers are from one committed state."""
         now = marks_of(self._store, self.root)
@@ -119,10 +115,6 @@ class PrecheckedWriting:
             self._answers.clear()
         self._send_held()
         return self._writing.ask(text, parameters)
-
-    def read(self, text: str, parameters: Mapping[str, Any]) -> list[Row]:
-        """Like `ask`, so that functions can read from this object or from a store."""
-        return self.ask(text, parameters)
 
     def write_later(self, query: str, **parameters: Any) -> None:
         """Writes by a query of cypher/changes/ that takes the entries of the log as `$log`, and whose answer is not

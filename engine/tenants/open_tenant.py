@@ -168,7 +168,7 @@ class OpenTenant:
         """Raises Unknown for the first of these references that is not `known`, or that the policy hides."""
         for ref in needed:
             if ref not in known or ref in self.policy.hidden:
-                error = registry.absent(self.store, self.tenant, self.root, ref)
+                error = registry.absent(self.store.read, self.tenant, self.root, ref)
                 raise registry.suggesting(error, self.store, self.tenant, self.policy)
 
     def revision_now(self) -> int:

@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
 
 from grantpath import cypher
 from grantpath.engine.policy.policy import Policy
@@ -12,7 +11,7 @@ from grantpath.engine.tenants.stored_policy import kept_policy
 from grantpath.graph.client.driver import code_of
 from grantpath.graph.errors import GrantpathError, InvalidReference, Unavailable, Unknown
 from grantpath.graph.guard.store import Store
-from grantpath.graph.guard.transaction import Row
+from grantpath.graph.guard.transaction import Row, Send
 from grantpath.graph.guard.writer_lock import Held
 from grantpath.graph.language.near_names import CANDIDATES, MAX_NAME, nearest
 from grantpath.graph.language.reference import Reference, name_of, parse, type_of
@@ -48,13 +47,6 @@ def canonical_name(root: str) -> str:
         return parse(root).text if ":" in root else name_of(parse(f"root:{root}").text)
     except InvalidReference:
         return root
-
-
-class Reads(Protocol):
-    """A store, or the transaction of a change, which sees its own writes."""
-
-    def read(self, text: str, parameters: Mapping[str, Any]) -> list[Row]:
-        """The rows of a query."""
 
 
 def find(store: Store, tenant: str) -> dict[str, str] | None:
@@ -219,14 +211,14 @@ def _remove(held: Held) -> None:
     held.forget()
 
 
-def exists(store: Reads, tenant: str, ref: str) -> bool:
-    """Does the entity exist?"""
-    return bool(cypher.load("entity_exists").run(store.read, root=tenant, ref=ref))
+def exists(ask: Send, tenant: str, ref: str) -> bool:
+    """Does the entity exist? `ask` sends a query to the store, or in the transaction of a change."""
+    return bool(cypher.load("entity_exists").run(ask, root=tenant, ref=ref))
 
 
-def absent(store: Reads, tenant: str, root: Reference, ref: str) -> Unknown:
+def absent(ask: Send, tenant: str, root: Reference, ref: str) -> Unknown:
     """The error for a name that does not exist; if the root was dropped, the error about the root."""
-    if not exists(store, tenant, root.text):
+    if not exists(ask, tenant, root.text):
         return dropped(tenant)
     return Unknown(f"{short(ref)} does not exist", "; add it, or check the name", absent=ref)
 

@@ -243,7 +243,7 @@ class _Load:
         """Compares the rows with the graph. Raises InvalidInput with all bad rows, Unknown, Inconsistent."""
         kept = registry.find(self._store, self._tenant)
         opening.check_policy(kept["digest"] if kept else "", self._policy, self._tenant)
-        if not registry.exists(self._store, self._tenant, self._root.text):
+        if not registry.exists(self._store.read, self._tenant, self._root.text):
             raise registry.dropped(self._tenant)
         known = self._store, self._tenant, self._policy, rows
         builder = ReplacingDeltaBuilder(*known, self._loaded) if self._replace else DeltaBuilder(*known)

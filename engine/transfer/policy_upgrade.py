@@ -83,7 +83,7 @@ def _upgrade(authorizer: OpenTenant, new: Policy, by: str | None, dry_run: bool,
         kept = registry.find(store, tenant)
         if kept is None:
             raise registry.missing(tenant, {})
-        if not registry.exists(store, tenant, root.text):
+        if not registry.exists(store.read, tenant, root.text):
             raise registry.dropped(tenant)
         progress("reading facts", 0, 1)
         old = policies.from_source(kept["source"])

@@ -42,9 +42,6 @@ class QueryRunner(Protocol):
     def ask(self, text: str, parameters: Mapping[str, Any]) -> list[Row]:
         """The rows of a query."""
 
-    def read(self, text: str, parameters: Mapping[str, Any]) -> list[Row]:
-        """Like `ask`, so that functions can read from this object or from a store."""
-
 
 class Writing:
     """A transaction under the root's lock; each change in it has a revision of its own."""
@@ -76,10 +73,6 @@ class Writing:
         rows: list[Row] = [row_of(record) for record in self._tx.run(text, dict(parameters))]
         telemetry.queried(text, began)
         return rows
-
-    def read(self, text: str, parameters: Mapping[str, Any]) -> list[Row]:
-        """Like `ask`, so that functions can read from this object or from a store."""
-        return self.ask(text, parameters)
 
     def ask_last(self, text: str, parameters: Mapping[str, Any]) -> None:
         """Runs a short statement after which the revision does not change any more. The begin mark is sent just before,

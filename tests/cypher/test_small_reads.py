@@ -198,7 +198,7 @@ def test_roots_are_found_with_their_policies(twins: dict[str, Twin], store: Stor
 def test_names_are_not_entities(twins: dict[str, Twin]) -> None:
     graph = twins["cdap"].graph
     refs = ["namespace:n", "dataset:n.missing", "namespace:empty", "namespace:none"]
-    assert [registry.exists(graph.store, graph.tenant, ref) for ref in refs] == [True, False, False, False]
+    assert [registry.exists(graph.store.read, graph.tenant, ref) for ref in refs] == [True, False, False, False]
     assert answers(graph, "entity_exists", ref="namespace:n") == [{"ref": "namespace:n"}]
 
 

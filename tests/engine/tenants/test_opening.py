@@ -168,7 +168,7 @@ def test_other_users_create_no_root(store: Store, name: str, admin: str, policy:
 
 
 def test_dropped_service_admin_creates_no_root_until_added_again(store: Store, name: str, admin: str) -> None:
-    [other] = [key for key in registry.names(store) if registry.exists(store, key, admin)]
+    [other] = [key for key in registry.names(store) if registry.exists(store.read, key, admin)]
     with Authorizer.open(other, uri=store.uri) as auth:
         auth.change(f"drop {admin}")
         with pytest.raises(Refused, match="no root of this database allows"):

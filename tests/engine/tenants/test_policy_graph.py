@@ -122,7 +122,7 @@ def test_questions_about_entities_do_not_read_the_policy_nodes(tenant: Tenants, 
             graph.ask("tenant_state"),
             [_mirrored(graph, name) for name in ("mirror_entities", "mirror_members", "mirror_grants")],
             list(graph.who("load_metalake", str(graph.root))),
-            [registry.exists(store, graph.tenant, ref) for ref in sorted(questions)],
+            [registry.exists(store.read, graph.tenant, ref) for ref in sorted(questions)],
         ]
 
     with_it = seen("with")
