@@ -55,6 +55,11 @@ def prune(
     operator = authorizer.operator(by)
 
     def work(writing: Writing) -> Pruned:
+        if isinstance(before, int) and before > writing.revision + 1:
+            raise InvalidInput(
+                f"before={before}: {authorizer.tenant} is at revision {writing.revision}; name an earlier revision, or "
+                "a time such as 2026-01-31"
+            )
         ask = query_by_name(writing.ask, writing.root)
         found = ask("log_prunable", **bound)[0]
         count, up_to = int(found["entries"]), found["up_to"]

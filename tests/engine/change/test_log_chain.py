@@ -285,8 +285,17 @@ def test_interrupted_pruning_leaves_a_valid_chain(auth: Authorizer, monkeypatch:
     assert auth.verify_log(head).begins == 6
 
 
+def test_a_bound_that_the_root_has_not_reached_is_no_revision(auth: Authorizer) -> None:
+    """Such as a date without hyphens: it must not remove the whole log."""
+    before = [*auth.log(limit=100)]
+    for bound in (20260131, auth.revision_now() + 2):
+        with pytest.raises(InvalidInput, match=rf"before={bound}: .* is at revision .* or a time such as 2026-01-31"):
+            prune(auth, bound)
+    assert [*auth.log(limit=100)] == before
+
+
 def test_ids_keep_working_when_their_entries_are_pruned(auth: Authorizer) -> None:
-    prune(auth, 100)
+    prune(auth, auth.revision_now() + 1)
     again = auth.change("add user:bob", by="user:ann", id="mine")
     assert (again.already, again.revision, again.hash) == (True, 5, None)
     batch = auth.change_all(["add user:cas", "add user:cas2", "member user:cas of role:r"], by="user:ann", id="batch")
