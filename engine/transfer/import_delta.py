@@ -1,7 +1,7 @@
 """Compares an import with the graph: which facts are new, and which conflict with existing ones."""
 
 from bisect import bisect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from typing import Any
@@ -14,7 +14,7 @@ from grantpath.engine.change.change_step import Kept
 from grantpath.engine.change.deltas import Delta
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.transfer.delta_of_import import delta_of_import
-from grantpath.engine.transfer.import_plan import ImportDelta, Plan, PlanListing, Removals, table_of
+from grantpath.engine.transfer.import_plan import ImportDelta, Plan, PlanListing, Removals
 from grantpath.engine.transfer.reference_numbers import ABSENT
 from grantpath.engine.transfer.rows import Edges, Links, Listed, ResolvedRows, fact_label, label_parts
 from grantpath.engine.transfer.tables import SHOWN, Ints, Problems, Table
@@ -290,15 +290,15 @@ class DeltaBuilder:
         listed = self._all_edges(added)
         old = self._old_edges(np.concatenate([links.start for links in listed]))
         columns = (np.concatenate([getattr(links, one) for links in listed]) for one in ("start", "end", "label"))
-        facts, keeps = self._facts(), self._keeps_ends()  # the first may add labels, on whose number keys depend
+        facts = self._facts()  # may add labels, on whose number keys depend
+        silent = self._facts_without_ends(listed, facts)
         keys = distinct(self._key(*columns))
         keys = keys[~np.isin(keys, self._key(old[:, 0], old[:, 1], old[:, 2]))]
         width, labels = len(self.names), len(self._rows.labels)
         edges = Edges(keys // labels // width, keys // labels % width, keys % labels)
         there = self._key(old[:, 0], old[:, 1], facts[old[:, 2]])
-        edges = edges.only(
-            ~(keeps[edges.label] & np.isin(self._key(edges.start, edges.end, facts[edges.label]), there))
-        )
+        named = self._key(edges.start, edges.end, facts[edges.label])
+        edges = edges.only(~(np.isin(named, silent) & np.isin(named, there)))
         replaced = np.isin(there, self._key(edges.start, edges.end, facts[edges.label]))
         former = Edges(old[:, 0], old[:, 1], old[:, 2]).only(replaced)
         return edges, Removals(old[replaced, 3].tolist(), [], [], former)
@@ -308,10 +308,14 @@ class DeltaBuilder:
         one with another end."""
         return np.array([self._rows.label(fact_label(text)) for text in [*self._rows.labels]] or [0], dtype=np.int64)
 
-    def _keeps_ends(self) -> Marks:
-        """By label: whether the import leaves the ends of such facts alone, because no row of the table has one."""
-        tables = self._rows.ending
-        return np.array([table_of(label) not in tables for label in self._rows.labels] or [False], dtype=np.bool_)
+    def _facts_without_ends(self, listed: Iterable[Links | Edges], facts: Ints) -> Ints:
+        """The keys of the facts whose ends the import leaves alone, because no row of their table has one."""
+        keys = [
+            self._key(each.start, each.end, facts[each.label])
+            for each in listed
+            if isinstance(each, Edges) or not (self._rows.of_dump or each.table.name in self._rows.ending)
+        ]
+        return np.concatenate([*keys, np.empty(0, dtype=np.int64)])
 
     def ends(self, delta: ImportDelta) -> Iterator[str]:
         """The different ends of the facts that the import adds."""

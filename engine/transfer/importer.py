@@ -287,4 +287,6 @@ class _Load:
         now = (
             None if self._restores else end_of(cypher.load("clock").run(self._store.read, root=self._tenant)[0]["now"])
         )
-        return ResolvedRows(self._policy, self._root, tables, problems, step, now)
+        rows = ResolvedRows(self._policy, self._root, tables, problems, step, now)
+        rows.of_dump = self._meta is not None
+        return rows

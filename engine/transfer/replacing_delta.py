@@ -114,14 +114,14 @@ class ReplacingDeltaBuilder(DeltaBuilder):
 
     def _lost(self, added: Ints) -> Marks:
         """Marks the existing edges that must not exist after the import."""
-        facts, keeps = self._facts(), self._keeps_ends()  # before the keys, which depend on the number of labels
-        listed = self._all_edges(added)
+        listed, old = self._all_edges(added), self._old_edges(added)
+        facts = self._facts()  # may add labels, on whose number keys depend
         wanted = self._key(
             *(np.concatenate([getattr(links, one) for links in listed]) for one in ("start", "end", "label"))
         )
-        old = self._old_edges(added)
         lost: Marks = ~np.isin(self._key(old[:, 0], old[:, 1], old[:, 2]), wanted)
-        return lost & ~(keeps[old[:, 2]] & np.isin(self._key(old[:, 0], old[:, 1], facts[old[:, 2]]), wanted))
+        silent = self._facts_without_ends(listed, facts)
+        return lost & ~np.isin(self._key(old[:, 0], old[:, 1], facts[old[:, 2]]), silent)
 
     def _all_edges(self, added: Ints) -> list[Links | Edges]:
         entities = np.flatnonzero(self._existing)

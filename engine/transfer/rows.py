@@ -81,6 +81,7 @@ class ResolvedRows:
         self._now = now
         self.past: list[str] = []  # the statements of the rows whose end is past
         self.ending: set[str] = set()  # the tables in which a row has an end
+        self.of_dump = False  # a dump says of each fact whether it ends
         for name, table in tables.items():
             self._resolve(name, table)
             done(name)
@@ -93,6 +94,7 @@ class ResolvedRows:
             self._grants(),
         )
         self.links = [self.members, self.owners, self.tags, self.grants]
+        self._need_one_end(self.members, self.grants)  # a grant of some privileges is a membership
 
     @property
     def has_ends(self) -> bool:
@@ -227,17 +229,20 @@ class ResolvedRows:
         self._need_one_end(found)
         return found.only(self._is_to_come(found, columns))
 
-    def _need_one_end(self, links: Links) -> None:
-        """Reports the rows that repeat a fact with another end."""
-        facts = np.array([self.label(fact_label(label)) for label in [*self.labels]], dtype=np.int64)
-        key = self._key([links.start, links.end, facts[links.label]])
-        _, first, which = np.unique(key, return_index=True, return_inverse=True)
-        other = links.label != links.label[first][which]
-        self._problems.rows(
-            links.table,
-            links.rows[other],
-            lambda _: "an earlier row has the same fact with another end; keep one of them",
+    def _need_one_end(self, *tables: Links) -> None:
+        """Reports the rows that repeat a fact of these tables with another end."""
+        facts = np.array([self.label(fact_label(label)) for label in [*self.labels]] or [0], dtype=np.int64)
+        start, end, label = (
+            np.concatenate([getattr(each, one) for each in tables]) for one in ("start", "end", "label")
         )
+        _, first, which = np.unique(self._key([start, end, facts[label]]), return_index=True, return_inverse=True)
+        other = np.split(label != label[first][which], np.cumsum([len(each.rows) for each in tables])[:-1])
+        for each, marked in zip(tables, other, strict=True):
+            self._problems.rows(
+                each.table,
+                each.rows[marked],
+                lambda _: "an earlier row has the same fact with another end; keep one of them",
+            )
 
     def _is_to_come(self, links: Links, columns: Sequence[Ints]) -> npt.NDArray[np.bool_]:
         """Marks the rows whose end is not past, and notes the others."""

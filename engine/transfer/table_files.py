@@ -186,8 +186,11 @@ def _need_no_table(path: Path, only: Collection[str] | None) -> None:
     name does not resemble that of a table; with `only`, unless its name does not resemble that of one of these."""
     name = path.name
     visible = name.lstrip("._ ").lower()
-    meant = [table for start, table in _MEANT.items() if visible.startswith(start)]
-    meant = meant or get_close_matches(re.split("[^a-z]", visible)[0], TABLES, n=1, cutoff=0.85)
+    # the name of a table can be any word of the name of a data file, such as 2026-members.csv
+    words = re.findall("[a-z]+", visible.removesuffix(split_ending(visible)[1]))
+    words = words if split_ending(visible)[1] else words[:1]
+    meant = [table for start, table in _MEANT.items() if any(word.startswith(start) for word in words)]
+    meant = meant or [table for word in words for table in get_close_matches(word, TABLES, n=1, cutoff=0.85)]
     hidden = name.startswith(".")
     other = hidden or name in BESIDE_NAMES or (path.suffix.lower() in BESIDE and not path.is_dir())
     if only is not None:

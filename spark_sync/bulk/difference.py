@@ -14,6 +14,7 @@ from grantpath.engine.facts.kernel.intervals import CompiledCondition, Events, I
 from grantpath.engine.facts.kernel.tree_order import Numbering, number
 from grantpath.engine.policy.facts import FactKind
 from grantpath.engine.policy.policy import Requirement
+from grantpath.engine.tenants.stored_policy import is_same
 from grantpath.engine.tenants.tenant_state import Entity
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.files.remote_path import AnyPath
@@ -121,8 +122,8 @@ class Comparison:
 
     @property
     def of_one_policy(self) -> bool:
-        """Whether both snapshots have the same version of the policy. Otherwise only their facts can be compared."""
-        return self.old.meta.policy_digest == self.new.meta.policy_digest
+        """Whether the policies of both snapshots decide alike. Otherwise only their facts can be compared."""
+        return is_same(self.old.policy, self.new.policy)
 
     @cached_property
     def common(self) -> Numbering:

@@ -12,7 +12,7 @@ from grantpath.engine.cli.change.effects_view import show_effects
 from grantpath.engine.cli.context import CommandContext, Create, Operator, command, split_names
 from grantpath.engine.cli.output import counting, emit, note, out, signed, styled, warn
 from grantpath.graph.errors import InvalidInput
-from grantpath.graph.messages import how_many
+from grantpath.graph.messages import how_many, short
 
 if TYPE_CHECKING:  # the modules of a load take long to import
     from grantpath.engine.cli.command_authorizer import CommandAuthorizer
@@ -77,7 +77,7 @@ def load(
     policy = None
     if meta := read_meta(directory):
         policy = policies.from_source(meta.policy.source)
-        session = replace_fields(session, root=session.root or meta.root)
+        session = replace_fields(session, root=_root_of_dump(session, directory, meta.root))
     with session.open(create, policy=policy, dry_run=dry_run) as authorizer:
         report = _loaded(authorizer, directory, replace, tables, dry_run, yes, by, effects)
         found = None
@@ -89,6 +89,22 @@ def load(
         _show(report, replace)
         if found is not None:
             show_effects(found)
+
+
+def _root_of_dump(session: CommandContext, directory: Path, dumped: str) -> str:
+    """The root into which a dump is loaded. Raises InvalidInput if a variable or a profile names another root than the
+    dumped one: only --root says that the dump is meant for another one."""
+    from grantpath.engine.tenants.registry import named_like
+
+    chosen = next((each for each in session.settings if each.key == "root"), None)
+    if chosen is None or chosen.value is None:
+        return dumped
+    if chosen.source != "--root" and not named_like([dumped], chosen.value):
+        raise InvalidInput(
+            f"{short(str(directory))} is a dump of {dumped}, but {chosen.source} names {short(chosen.value)}; write "
+            f"--root {dumped}, or --root {short(chosen.value)} to load it into that root"
+        )
+    return chosen.value
 
 
 def _loaded(
@@ -135,8 +151,8 @@ def _loaded(
     # ask without holding the root's lock, which blocks all writers
     if not typer.confirm("Remove all of these?", err=True):
         raise InvalidInput("nothing was changed")
-    agreed = seen[-1].counts
-    return run(lambda plan: plan.counts == agreed)
+    agreed = seen[-1].removed.lists()
+    return run(lambda plan: plan.removed.lists() == agreed)
 
 
 def _as_json(report: "LoadReport") -> dict[str, Any]:

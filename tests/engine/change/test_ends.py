@@ -13,6 +13,8 @@ from grantpath.engine.memory.memory_authorizer import authorizer
 from grantpath.engine.transfer import exporter, importer
 from grantpath.graph.language.ends import end_of, end_text, seconds_of
 from grantpath.graph.language.statement import parse_statement
+from grantpath.spark_sync.bulk.difference import diff
+from grantpath.spark_sync.mirroring.mirror import mirror
 
 from ...conftest import Tenants
 from .conftest import Clock
@@ -418,3 +420,52 @@ def test_restore_into_a_root_that_is_changed_meanwhile_must_be_repeated(
     loaded = importer.load(other, tmp_path / "dump")
     assert (loaded.restored, loaded.past) == (False, (f"{GRANT} until {EARLY}",))
     assert [each.until for each in other.grants()] == [None, None]
+
+
+MEMBERS = "allow,GROUP_MEMBER,group:g,user:u"  # in onehouse, a grant of this privilege is a membership
+
+
+def membership_tables(folder: Path, grants: str, members: str = "") -> Path:
+    folder.mkdir()
+    (folder / "subjects.csv").write_text("ref\nuser:u\ngroup:g\n")
+    (folder / "grants.csv").write_text(f"effect,privilege,object,subject,until\n{grants}")
+    if members:
+        (folder / "members.csv").write_text(f"member,of\n{members}")
+    return folder
+
+
+def test_a_grant_that_is_a_membership_gets_its_end(tenant: Tenants, tmp_path: Path, clock: Clock) -> None:
+    auth = tenant("onehouse", root="main")
+    folders = [
+        membership_tables(tmp_path / str(number), f"{MEMBERS},{end}\n") for number, end in enumerate(["", LATE, EARLY])
+    ]
+    for folder, end in zip(folders, [None, LATE, EARLY], strict=True):
+        assert importer.load(auth, folder).changed
+        assert [each.until for each in auth.members("group:g")] == [end]
+        assert not importer.load(auth, folder).changed
+    with pytest.raises(InvalidInput, match=r"grants\.csv:2: an earlier row has the same fact with another end"):
+        importer.load(auth, membership_tables(tmp_path / "two", f"{MEMBERS},{LATE}\n", "user:u,group:g\n"))
+    clock(EARLY)
+    assert [*auth.members("group:g")] == []
+    assert auth.verify_log().intact
+
+
+@pytest.mark.parametrize("replace", [True, False])
+def test_a_dump_says_which_facts_do_not_end(tenant: Tenants, tmp_path: Path, replace: bool) -> None:
+    auth = tenant("gravitino", FACTS)
+    auth.change(GRANT)
+    exporter.dump(auth, tmp_path / "dump")
+    auth.change_all([f"{GRANT} until {EARLY}", f"member user:bob of role:r until {EARLY}"])
+    assert importer.load(auth, tmp_path / "dump", replace=replace, consent=True).changed
+    assert [*auth.ending()] == []
+    assert len([*auth.grants()]) == 3
+
+
+def test_snapshots_before_and_after_the_first_end_are_compared(tenant: Tenants, tmp_path: Path) -> None:
+    auth = tenant("gravitino", FACTS)
+    mirror(auth, tmp_path / "before")
+    auth.change(f"{GRANT} until {EARLY}")
+    mirror(auth, tmp_path / "after")
+    found = diff(tmp_path / "before", tmp_path / "after", ["load_table"])
+    assert (found.facts_added, found.facts_removed) == ([GRANT], [])
+    assert [(each.gained, each.lost) for each in found.access] == [(1, 0)]

@@ -80,3 +80,31 @@ def test_a_log_is_verified_and_pruned(run: Run, root: str, store: Store) -> None
     assert (altered.code, altered.out.split()[0]) == (1, "altered")
     assert "does not match its hash" in altered.out
     assert "pruned nothing" in run("log", "--prune-before", "2020-01-01", "--yes", "--root", root).out
+
+
+def test_a_dump_is_not_loaded_into_a_root_that_only_a_variable_names(
+    run: Run, root: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, store: Store
+) -> None:
+    kept, other = str(tmp_path / "kept"), f"{root}-other"
+    assert run("dump", kept, "--root", root).code == 0
+    assert run("change", "add user:eve", "--root", other, "--policy", "lakehouse", "--create").code == 0
+    try:
+        monkeypatch.setenv("GRANTPATH_ROOT", other)
+        refused = run("load", kept)
+        assert (refused.code, refused.out) == (2, "")
+        assert f"is a dump of {root}, but GRANTPATH_ROOT names {other}; write --root {root}, or" in refused.err
+        assert run("list", "user").out == "user:eve\n"
+        assert run("load", kept, "--root", root).out.startswith("nothing new")
+        assert run("load", kept, "--root", other).code == 0
+        assert run("list", "user").out == "user:ann\nuser:bob\nuser:eve\n"
+        monkeypatch.setenv("GRANTPATH_ROOT", root.partition(":")[2])
+        assert run("load", kept).out.startswith("nothing new")
+    finally:
+        registry.remove(store, other)
+
+
+def test_pruning_takes_a_date_only_with_hyphens(run: Run, root: str) -> None:
+    before = run("log", "--root", root, "--json").json["answer"]
+    wrong = run("log", "--prune-before", "20260131", "--yes", "--root", root)
+    assert (wrong.code, "or a time such as 2026-01-31" in wrong.err) == (2, True)
+    assert run("log", "--root", root, "--json").json["answer"] == before

@@ -295,3 +295,13 @@ def test_corrupted_bytes_raise_only_errors_of_this_package(tmp_path: Path, endin
         except InvalidInput as error:
             assert f"grants{ending}" in str(error)
     print(f"{ending}: {read} files were read")
+
+
+@pytest.mark.parametrize("name", ["2026-members.csv", "old_members.parquet", "the.members.ndjson.gz"])
+def test_a_word_of_the_name_of_a_data_file_can_be_a_table(tmp_path: Path, name: str) -> None:
+    write(tmp_path, {"members": [["user:a", "role:r"]]})
+    (tmp_path / name).write_text("member,of\n")
+    with pytest.raises(InvalidInput, match="is not a table"):
+        table_files.read(tmp_path, Problems(), lambda *_: None, (), ["members"])
+    (tmp_path / name).rename(tmp_path / "about-members-and-roles.md")
+    assert rows_of(table_files.read(tmp_path, Problems(), lambda *_: None, (), ["members"])["members"])
