@@ -4,15 +4,17 @@ import os
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, create_model, field_validator
 
 from grantpath.engine.cli.settings import CONFIG, LOGIN, PROFILE, VARIABLES
 from grantpath.graph.client.address import need_address
+from grantpath.graph.embedded.home import need_release, need_size
 from grantpath.graph.errors import GrantpathError, InvalidInput
 from grantpath.graph.language.inputs import need_not_named_pipe, need_seconds
 from grantpath.graph.language.near_names import nearest
+from grantpath.graph.messages import short
 
 DEFAULT = "default"
 PATHS = ("password_file", "ca", "home", "cache")
@@ -20,6 +22,7 @@ MESSAGES = {
     "string_type": "it must be a string; write it in quotes",
     "string_too_short": "it is empty; give it a value, or remove it",
     "float_type": "it must be a number; write it without quotes",
+    "literal_error": "it must be 'never', or be removed",
     "model_type": "it must be a table; write [default] or [profile.NAME] before the keys",
 }
 
@@ -42,7 +45,15 @@ Address = Annotated[Text, _checked(need_address)]
 Seconds = Annotated[float, _checked(lambda value: need_seconds("timeout", value))]
 
 
-TYPES: dict[str, Any] = {"uri": Address, "timeout": Seconds}  # of the values of keys that are not any text
+Size = Annotated[Text, _checked(lambda value: need_size(short(value), value))]
+TYPES: dict[str, Any] = {  # of the values of keys that are not any text
+    "uri": Address,
+    "timeout": Seconds,
+    "embedded": Literal["never"],
+    "neo4j": Annotated[Text, _checked(need_release)],
+    "heap": Size,
+    "pagecache": Size,
+}
 FIELDS: dict[str, Any] = {key: (TYPES.get(key, Text) | None, None) for key in VARIABLES}
 STRICT = ConfigDict(extra="forbid", strict=True)
 Profile = create_model("Profile", __config__=STRICT, __doc__="The settings of one table.", **FIELDS)
@@ -55,6 +66,13 @@ class ConfigFile(BaseModel):
 
     default: Profile = Profile()  # type: ignore[valid-type]
     profile: dict[str, Profile] = {}  # type: ignore[valid-type]
+
+    @field_validator("profile")
+    @classmethod
+    def _has_no_default(cls, profiles: dict[str, BaseModel]) -> dict[str, BaseModel]:
+        if DEFAULT in profiles:
+            raise ValueError(f"[profile.{DEFAULT}] is never used; write [{DEFAULT}], or give the profile another name")
+        return profiles
 
 
 def read_config(file: Path) -> ConfigFile:
@@ -79,14 +97,17 @@ def read_config(file: Path) -> ConfigFile:
         raise InvalidInput(*(f"{file}: {_problem(each)}" for each in error.errors())) from None
 
 
-def table(config: ConfigFile, file: Path, name: str | None) -> dict[str, tuple[str, str]]:
+def table(config: ConfigFile, file: Path, name: str | None, address: str | None) -> dict[str, tuple[str, str]]:
     """The settings of a profile, with those of [default] that it does not have: key -> (value, name of the table).
 
-    If the profile has a `uri`, it does not take the login of [default]. Raises InvalidInput for an unknown profile.
+    `address` is the one that an option or a variable names. A table's login is left out if the table has a `uri`, or a
+    profile has that of [default], and another address is used: no other server must receive the password. Raises
+    InvalidInput for an unknown profile.
     """
     found = _values(config.default, file, DEFAULT)
+    general = found["uri"][0] if "uri" in found else None
     if name is None or name == DEFAULT:
-        return found
+        return _of_address(found, general, address)
     if name not in config.profile:
         known = f"the profiles are {', '.join(sorted(config.profile))}" if config.profile else "the file has no profile"
         raise InvalidInput(
@@ -94,9 +115,16 @@ def table(config: ConfigFile, file: Path, name: str | None) -> dict[str, tuple[s
             f"{PROFILE}, or add this table"
         )
     own = _values(config.profile[name], file, f"profile.{name}")
-    if "uri" in own:
-        found = {key: value for key, value in found.items() if key not in LOGIN}
-    return found | own
+    special = own["uri"][0] if "uri" in own else general
+    used = address or special
+    return _of_address(found, general, used) | _of_address(own, special, used)
+
+
+def _of_address(values: dict[str, tuple[str, str]], of: str | None, used: str | None) -> dict[str, tuple[str, str]]:
+    """The settings of a table, without its login if that belongs to another address than the one that is used."""
+    if of is None or used in (None, of):
+        return values
+    return {key: value for key, value in values.items() if key not in LOGIN}
 
 
 def _values(profile: BaseModel, file: Path, name: str) -> dict[str, tuple[str, str]]:

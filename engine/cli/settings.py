@@ -109,20 +109,14 @@ def _variable(key: str) -> str | None:
 
 
 def _of_profile(options: "CommandContext") -> dict[str, tuple[str, str]]:
-    """The values of the profile, which options and variables override: key -> (value, table).
-
-    Its login is used only for its own address, so that another server does not receive its password.
-    """
+    """The values of the profile, which options and variables override: key -> (value, table)."""
     name, file = options.profile or os.environ.get(PROFILE) or None, config_path()
     if name is None and not os.environ.get(CONFIG) and not file.exists():
         return {}  # most commands: pydantic and tomllib need not be imported
     from grantpath.engine.cli.config_file import read_config, table
     from grantpath.graph.files.private_files import need_private
 
-    found = table(read_config(file), file, name)
-    address = options.uri or os.environ.get(VARIABLES["uri"])
-    if "uri" in found and address and address != found["uri"][0]:
-        found = {key: each for key, each in found.items() if key not in LOGIN}
+    found = table(read_config(file), file, name, options.uri or os.environ.get(VARIABLES["uri"]))
     if "password_file" in found and not _variable("password_file"):
         password_file, where = found["password_file"]
         need_private(f"{file}: [{where}] password_file", Path(password_file))

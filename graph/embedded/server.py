@@ -27,7 +27,7 @@ logging.getLogger("neo4j").addHandler(logging.NullHandler())
 
 log = logging.getLogger("grantpath.server")
 
-SWITCH = "GRANTPATH_EMBEDDED"
+SWITCH, NEVER = "GRANTPATH_EMBEDDED", "never"
 
 START_SECONDS = 180.0  # includes recovery after a crash
 ANSWER_SECONDS = 30.0  # for a server that is already running
@@ -109,12 +109,12 @@ def seen(where: ServerHome) -> ServerStatus:
 def _check_allowed() -> None:
     """Raises ServerError if the embedded server is forbidden, InvalidInput for another value of the variable."""
     switch = os.environ.get(SWITCH)
-    if switch == "never":
+    if switch == NEVER:
         raise ServerError(
             f"{SWITCH}=never forbids the embedded server: name a server by --uri or NEO4J_URI, or unset the variable"
         )
     if switch:
-        raise InvalidInput(f"{SWITCH}={short(switch)} is not a valid value; write never, or unset the variable")
+        raise InvalidInput(f"{SWITCH}={short(switch)} is not a valid value; write {NEVER}, or unset the variable")
 
 
 def _uri(record: Record) -> str:

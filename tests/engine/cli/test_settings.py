@@ -159,6 +159,22 @@ def test_login_of_a_profile_is_sent_only_to_its_own_address(
     assert all("[default]" in shown(run, "--uri", "bolt://a:1")[key][1] for key in keys)
 
 
+@pytest.mark.usefixtures("bare")
+def test_login_without_an_address_is_of_the_address_that_is_used(run: Run, config: Path) -> None:
+    secret(config.parent)
+    login, keys = "user = 'ann'\npassword_file = 'password'\n", ("user", "password_file")
+    config.write_text(f"[default]\ndatabase = 'd'\n{login}[profile.b]\nuri = 'bolt://b:1'\n")
+    found = shown(run, "--profile", "b")
+    assert {found[key][1] for key in (*keys, "database")} == {f"[default] in {config}"}
+    config.write_text(f"[default]\nuri = 'bolt://b:1'\n{login}[profile.b]\nuri = 'bolt://b:1'\ndatabase = 'd'\n")
+    found = shown(run, "--profile", "b")
+    assert [found[key][1].split()[0] for key in (*keys, "database")] == ["[default]", "[default]", "[profile.b]"]
+    config.write_text(f"[default]\nuri = 'bolt://a:1'\n[profile.b]\n{login}")
+    assert all("[profile.b]" in shown(run, "--profile", "b")[key][1] for key in keys)
+    found = shown(run, "--profile", "b", "--uri", "bolt://c:1")
+    assert {found[key][1] for key in keys} == {"default"}, "it is the login for bolt://a:1"
+
+
 @pytest.mark.parametrize(
     ("text", "words", "parts"),
     [
@@ -173,6 +189,10 @@ def test_login_of_a_profile_is_sent_only_to_its_own_address(
         ("[default]\ntimeout = 0\n", [], ["[default] timeout", "above 0"]),
         ("[default]\ntimeout = '5'\n", [], ["[default] timeout", "without quotes"]),
         ("[default]\npassword = 'x'\n", [], ["[default] password", "another file", "password_file"]),
+        ("[default]\nembedded = 'Never'\n", [], ["[default] embedded", "it must be 'never'"]),
+        ("[default]\nneo4j = '6'\n", [], ["[default] neo4j", "choose one of 5.26, 2026"]),
+        ("[default]\nheap = '1 GB'\n", [], ["[default] heap", "1 GB is not a memory size", "e.g. 512m"]),
+        ("[profile.default]\nroot = 'metalake:ml'\n", [], ["[profile.default] is never used", "write [default]"]),
         ("root = 'metalake:ml'\n", [], ["root", "below [default] or [profile.NAME]"]),
         ("profile = 'a'\n", [], ["profile"]),
         ("[default\n", [], ["not valid TOML", "line 1"]),
