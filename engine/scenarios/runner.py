@@ -71,10 +71,11 @@ class Report:
 
 
 def read_files(files: Iterable[Path]) -> list[Scenario]:
-    """The scenarios of files, and of the .yaml files in folders. Raises InvalidInput with file, line and reason."""
+    """The scenarios of files, and of the .yaml and .yml files in folders. Raises InvalidInput with file, line and
+    reason."""
     scenarios = []
     for path in files:
-        for file in sorted(path.rglob("*.yaml")) if path.is_dir() else [path]:
+        for file in sorted([*path.rglob("*.yaml"), *path.rglob("*.yml")]) if path.is_dir() else [path]:
             scenarios += read_scenarios(file)
     return scenarios
 

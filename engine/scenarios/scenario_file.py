@@ -112,6 +112,10 @@ def _line(entry: Any, document: Document, key: Key) -> Line:
 
 
 def _change(read: _Do, number: int) -> Line:
+    if "by" in read.model_fields_set and not read.by:
+        raise InvalidInput("`by` names nobody; write by: user:ann, or remove the key: then it is written as a fact")
+    if read.refused and read.invalid:
+        raise InvalidInput("a change cannot be both refused and invalid; remove one of the two keys")
     actor, role = parse_actor(read.by) if read.by else (None, None)
     expected = "invalid" if read.invalid else "refused" if read.refused else "done"
     return Line(number, read.do, expected, actor=actor, as_role=role)

@@ -72,3 +72,19 @@ def test_scenarios_pass_fail_or_cannot_be_read(run: Run, facts: str, tmp_path: P
     file.write_text(SCENARIO + "  - {check: user:ann can load_table on catalog:hr, error: false}\n")
     message = "then.2.error: the value must be true; otherwise remove the key"
     assert run("test", str(file)).err == f"error: {file}:8: {message}\n"
+    for keys, message in (
+        ("by: ''", "`by` names nobody; write by: user:ann, or remove the key: then it is written as a fact"),
+        ("by: ", "`by` names nobody; write by: user:ann, or remove the key: then it is written as a fact"),
+        (
+            "refused: true, invalid: true",
+            "a change cannot be both refused and invalid; remove one of the two keys",
+        ),
+    ):
+        file.write_text(SCENARIO + f"  - {{do: add user:new, {keys}}}\n")
+        assert run("test", str(file)).err == f"error: {file}:8: {message}\n"
+
+
+def test_a_folder_of_scenarios_has_two_endings(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(SCENARIO.replace("cannot alter", "can alter"))
+    (tmp_path / "b.yml").write_text(SCENARIO)
+    assert run("test", str(tmp_path)).out.splitlines()[-1] == "3 passed, 1 failed"
