@@ -15,11 +15,13 @@ from typing import Annotated
 from fastapi import Depends, FastAPI, Header, HTTPException, Request
 from fastapi.responses import JSONResponse
 
-from grantpath import AsyncAuthorizer, Conflict, Decision, GrantpathError, Refused, Unknown, reference, statement
+from grantpath import AsyncAuthorizer, Decision, GrantpathError, Refused, Unknown, reference, statement
 
 audit = logging.getLogger("service.audit")
 Guard = Callable[..., Awaitable[Decision]]
 OPERATIONS = ["load_table"]  # a misspelled one is noticed at the start
+REFUSED = "this is not allowed or not possible"  # also said about a missing name, so that no caller learns what exists
+STATUS = {"unknown": 403, "conflict": 403, "id_taken": 403, "root_unknown": 503, "root_dropped": 503}  # by error code
 
 
 @asynccontextmanager
@@ -77,12 +79,12 @@ def needs(operation: str) -> Guard:
     async def guard(auth: Auth, user: Caller, object: Table) -> Decision:
         try:
             decision = await auth.check(user, operation, object)
-        except Unknown:  # same answer as a refusal, so that no caller learns which tables exist
+        except Unknown:
             noted(user, operation, object, "refused")
-            raise HTTPException(403, f"not allowed: {user} {operation} on {object}") from None
+            raise
         noted(user, operation, object, "allowed" if decision else "refused", decision.revision)
         if not decision:
-            raise HTTPException(403, decision.public)
+            raise HTTPException(403, REFUSED)
         return decision
 
     return guard
@@ -90,8 +92,9 @@ def needs(operation: str) -> Guard:
 
 @app.exception_handler(GrantpathError)
 async def failed(request: Request, error: GrantpathError) -> JSONResponse:
-    """A failure is never a yes. What exists is not shown: a missing and an existing name are answered as a refusal."""
-    status = 403 if isinstance(error, Unknown | Conflict) else error.status
+    """A failure is never a yes. What exists is not shown: a missing and an existing name are answered as a refusal. A
+    root that is gone is no fault of the request."""
+    status = STATUS.get(error.code, error.status)
     if status >= 500:  # the database or this program is at fault
         logging.getLogger("service").error("%s", error)
     return JSONResponse({"detail": error.public}, status, {"Retry-After": "1"} if error.retryable else None)

@@ -13,9 +13,11 @@ from functools import wraps
 from flask import Flask, abort, jsonify, request
 from flask.typing import ResponseReturnValue
 
-from grantpath import Authorizer, Conflict, GrantpathError, Unknown, reference
+from grantpath import Authorizer, GrantpathError, reference
 
 OPERATIONS = ["load_table"]  # a misspelled one is noticed at the start
+REFUSED = "this is not allowed or not possible"  # also said about a missing name, so that no caller learns what exists
+STATUS = {"unknown": 403, "conflict": 403, "id_taken": 403, "root_unknown": 503, "root_dropped": 503}  # by error code
 View = Callable[..., ResponseReturnValue]
 
 
@@ -33,7 +35,7 @@ def create_app(auth: Authorizer) -> Flask:
                 user, object = caller(), reference("table", catalog, schema, table)
                 decision = auth.check(user, operation, object)
                 if not decision:
-                    abort(403, decision.public)
+                    return jsonify(detail=REFUSED), 403
                 return view(object)
 
             return run
@@ -43,8 +45,8 @@ def create_app(auth: Authorizer) -> Flask:
     @app.errorhandler(GrantpathError)
     def failed(error: GrantpathError) -> ResponseReturnValue:
         """A failure is never a yes. What exists is not shown: a missing and an existing name are answered as a
-        refusal."""
-        status = 403 if isinstance(error, Unknown | Conflict) else error.status
+        refusal. A root that is gone is no fault of the request."""
+        status = STATUS.get(error.code, error.status)
         if status >= 500:  # the database or this program is at fault
             logging.getLogger("service").error("%s", error)
         return jsonify(detail=error.public), status, {"Retry-After": "1"} if error.retryable else {}
