@@ -25,15 +25,16 @@ def building(target: Path, replace: bool = False) -> Iterator[Path]:
     if target.exists() and not replace:
         raise _exists(target)
     with alone(target):
-        fresh = target.with_name(f".{target.name}.new")
+        fresh, former = (target.with_name(f".{target.name}.{which}") for which in ("new", "old"))
         try:
+            _put_back(former, target)  # a process was killed between its two renames
             if target.exists() and not replace:
                 raise _exists(target)
             _make(fresh, target)
             yield fresh
             _make_private(fresh)
             if replace and target.exists():
-                shutil.rmtree(target)
+                target.rename(former)
             fresh.rename(target)
         except Exception as error:
             if reason := _disk_full(error):
@@ -44,6 +45,14 @@ def building(target: Path, replace: bool = False) -> Iterator[Path]:
             raise
         finally:
             shutil.rmtree(fresh, ignore_errors=True)
+            _put_back(former, target)
+
+
+def _put_back(former: Path, target: Path) -> None:
+    """Removes the former folder, or if there is no new one gives it its name again."""
+    if former.exists() and not target.exists():
+        former.rename(target)
+    shutil.rmtree(former, ignore_errors=True)
 
 
 def _exists(target: Path) -> InvalidInput:

@@ -114,6 +114,23 @@ def test_remains_of_a_killed_writer_are_removed(tmp_path: Path, other: subproces
     assert [each.name for each in (tmp_path / "out").iterdir()] == ["whole"]
 
 
+def test_a_writer_that_is_killed_between_its_renames_leaves_the_former_folder(tmp_path: Path) -> None:
+    former, target = tmp_path / ".out.old", tmp_path / "out"
+    former.mkdir()
+    (former / "whole").write_text("former")
+    with pytest.raises(InvalidInput, match="already exists"), building(target):
+        pass
+    assert (target / "whole").read_text() == "former"
+    with pytest.raises(ZeroDivisionError), building(target, replace=True) as folder:
+        (folder / "whole").write_text("half")
+        _ = 1 / 0
+    assert (target / "whole").read_text() == "former"
+    with building(target, replace=True) as folder:
+        (folder / "whole").write_text("new")
+    assert (target / "whole").read_text() == "new"
+    assert [each.name for each in tmp_path.iterdir()] == ["out"]
+
+
 def test_folder_that_cannot_be_created_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(InvalidInput, match="file/out cannot be created"), building(tmp_path / "file" / "out"):

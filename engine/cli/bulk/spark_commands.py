@@ -218,10 +218,13 @@ def verify(
     1: some differ.
     """
     from grantpath.spark_sync.bulk.verification import verify as compare
+    from grantpath.spark_sync.mirroring.snapshot_origin import need_root
     from grantpath.spark_sync.session.snapshot import Snapshot as Mirrored
 
     chosen = random.randrange(2**32) if seed is None else seed
-    with session.at(session.root or Mirrored(snapshot).meta.root).open() as authorizer:
+    source = Mirrored(snapshot)
+    with session.at(session.root or source.meta.root).open() as authorizer:
+        need_root(source, authorizer.tenant)
         found = compare(
             snapshot,
             lambda checks: check_in_batches(authorizer, checks),

@@ -332,9 +332,8 @@ class Replica:
             try:
                 version = advanced(version, proof.deltas(version.revision), proof.reached, exact)
             except Contradiction as error:
-                log.warning(
-                    "%s: reading the graph, because the log contradicts the snapshot: %s", self._log.tenant, error
-                )
+                log.warning("%s: reading the graph, because the log contradicts the snapshot", self._log.tenant)
+                log.debug("%s: %s", self._log.tenant, error)
                 return None
             need_room(version.size, self._limit)
             if proof.complete:

@@ -120,5 +120,6 @@ def test_log_that_contradicts_the_snapshot_is_noticed(
     text = "MATCH (change:Change {root: $root, revision: 2}) SET change.added = ['add user:ann']"
     auth.store.execute(text, {"root": auth.tenant})
     copied = started(auth, tmp_path / "out")
-    assert "the log contradicts the snapshot: add user:ann" in caplog.text
+    assert "the log contradicts the snapshot" in caplog.text
+    assert "user:ann" not in caplog.text, "names are logged at DEBUG"
     assert content(copied) == content(with_replica(auth))
