@@ -25,6 +25,7 @@ ROOT = ROOTS["gravitino"]
 QUESTIONS = 20_000
 MIX = {"check": 90, "list": 8, "explain": 1, "change": 1}
 FIRST_PAGE = 100
+WARM = 100  # requests of each kind before a rate is measured, which also plan the queries
 SLOW = 0.05  # seconds: the p99 up to which a rate is served
 Request = tuple[float, str, int]  # when it is due, in seconds from the beginning; its kind; its number
 
@@ -83,6 +84,9 @@ def _measure(
 ) -> float:
     """The p99 of all requests, in seconds. Prints a line."""
     works = _works(auth, questions)
+    for number in range(WARM):
+        for work in works.values():
+            work(number)
     requests, lock = _arrivals(rate, seconds), threading.Lock()
     late: dict[str, list[float]] = defaultdict(list)
     errors: list[Exception] = []
