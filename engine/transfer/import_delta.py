@@ -308,14 +308,20 @@ class DeltaBuilder:
         one with another end."""
         return np.array([self._rows.label(fact_label(text)) for text in [*self._rows.labels]] or [0], dtype=np.int64)
 
-    def _facts_without_ends(self, listed: Iterable[Links | Edges], facts: Ints) -> Ints:
-        """The keys of the facts whose ends the import leaves alone, because no row of their table has one."""
-        keys = [
-            self._key(each.start, each.end, facts[each.label])
-            for each in listed
-            if isinstance(each, Edges) or not (self._rows.of_dump or each.table.name in self._rows.ending)
-        ]
+    def _facts_without_ends(self, listed: Sequence[Links | Edges], facts: Ints) -> Ints:
+        """The keys of the facts whose ends the import leaves alone: only tables name them in which no row has one."""
+        silent = [each for each in listed if not self._says_ends(each)]
+        said = [each for each in listed if self._says_ends(each)]
+        return np.setdiff1d(self._keys(silent, facts), self._keys(said, facts))
+
+    def _keys(self, listed: Iterable[Links | Edges], facts: Ints | None = None) -> Ints:
+        """The keys of edges, or with `facts` those of their facts without ends."""
+        keys = [self._key(each.start, each.end, each.label if facts is None else facts[each.label]) for each in listed]
         return np.concatenate([*keys, np.empty(0, dtype=np.int64)])
+
+    def _says_ends(self, listed: Links | Edges) -> bool:
+        """Whether these are rows that say of each of their facts whether it ends."""
+        return isinstance(listed, Links) and (self._rows.of_dump or listed.table.name in self._rows.ending)
 
     def ends(self, delta: ImportDelta) -> Iterator[str]:
         """The different ends of the facts that the import adds."""

@@ -116,12 +116,12 @@ class ReplacingDeltaBuilder(DeltaBuilder):
         """Marks the existing edges that must not exist after the import."""
         listed, old = self._all_edges(added), self._old_edges(added)
         facts = self._facts()  # may add labels, on whose number keys depend
-        wanted = self._key(
-            *(np.concatenate([getattr(links, one) for links in listed]) for one in ("start", "end", "label"))
-        )
-        lost: Marks = ~np.isin(self._key(old[:, 0], old[:, 1], old[:, 2]), wanted)
-        silent = self._facts_without_ends(listed, facts)
-        return lost & ~np.isin(self._key(old[:, 0], old[:, 1], facts[old[:, 2]]), silent)
+        exact, fact = (self._key(old[:, 0], old[:, 1], label) for label in (old[:, 2], facts[old[:, 2]]))
+        said = [each for each in listed if self._says_ends(each)]
+        others = [each for each in listed if not self._says_ends(each)]
+        kept = np.isin(fact, self._keys(others, facts)) & ~np.isin(fact, self._keys(said, facts))
+        lost: Marks = ~kept & ~np.isin(exact, self._keys(said))
+        return lost
 
     def _all_edges(self, added: Ints) -> list[Links | Edges]:
         entities = np.flatnonzero(self._existing)

@@ -187,8 +187,8 @@ def _need_no_table(path: Path, only: Collection[str] | None) -> None:
     name = path.name
     visible = name.lstrip("._ ").lower()
     # the name of a table can be any word of the name of a data file, such as 2026-members.csv
-    words = re.findall("[a-z]+", visible.removesuffix(split_ending(visible)[1]))
-    words = words if split_ending(visible)[1] else words[:1]
+    ending = split_ending(visible)[1]
+    words = re.findall("[a-z]+", visible.removesuffix(ending)) if ending else re.findall("^[a-z]+", visible)
     meant = [table for start, table in _MEANT.items() if any(word.startswith(start) for word in words)]
     meant = meant or [table for word in words for table in get_close_matches(word, TABLES, n=1, cutoff=0.85)]
     hidden = name.startswith(".")
@@ -197,7 +197,6 @@ def _need_no_table(path: Path, only: Collection[str] | None) -> None:
         other, meant = True, [table for table in meant if table in only]
     if other and (not meant or (hidden and name.endswith(".crc"))):
         return
-    ending = split_ending(visible)[1]
     meant = meant or get_close_matches(visible.removesuffix(ending), TABLES, n=1, cutoff=0.6)
     hint = did_you_mean([table + ending for table in meant[:1]])
     raise InvalidInput(

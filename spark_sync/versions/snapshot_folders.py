@@ -27,7 +27,9 @@ def building(target: Path, replace: bool = False) -> Iterator[Path]:
     with alone(target):
         fresh, former = (target.with_name(f".{target.name}.{which}") for which in ("new", "old"))
         try:
-            _put_back(former, target)  # a process was killed between its two renames
+            shutil.rmtree(fresh, ignore_errors=True)
+            if replace:
+                _put_back(former, target, fresh)  # a process was killed between its two renames
             if target.exists() and not replace:
                 raise _exists(target)
             _make(fresh, target)
@@ -44,15 +46,17 @@ def building(target: Path, replace: bool = False) -> Iterator[Path]:
                 ) from error
             raise
         finally:
+            if replace:
+                _put_back(former, target, fresh)
             shutil.rmtree(fresh, ignore_errors=True)
-            _put_back(former, target)
 
 
-def _put_back(former: Path, target: Path) -> None:
-    """Removes the former folder, or if there is no new one gives it its name again."""
-    if former.exists() and not target.exists():
-        former.rename(target)
-    shutil.rmtree(former, ignore_errors=True)
+def _put_back(former: Path, target: Path, fresh: Path) -> None:
+    """Gives a folder that was to be replaced its name again; if it was replaced, it gets that of a folder that can be
+    removed, because a half of it must not be taken for a whole one."""
+    if former.exists():
+        former.rename(fresh if target.exists() else target)
+        shutil.rmtree(fresh, ignore_errors=True)
 
 
 def _exists(target: Path) -> InvalidInput:

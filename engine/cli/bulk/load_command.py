@@ -99,12 +99,14 @@ def _root_of_dump(session: CommandContext, directory: Path, dumped: str) -> str:
     chosen = next((each for each in session.settings if each.key == "root"), None)
     if chosen is None or chosen.value is None:
         return dumped
-    if chosen.source != "--root" and not named_like([dumped], chosen.value):
+    if chosen.source == "--root":
+        return chosen.value
+    if not named_like([dumped], chosen.value):
         raise InvalidInput(
             f"{short(str(directory))} is a dump of {dumped}, but {chosen.source} names {short(chosen.value)}; write "
             f"--root {dumped}, or --root {short(chosen.value)} to load it into that root"
         )
-    return chosen.value
+    return dumped
 
 
 def _loaded(

@@ -450,6 +450,17 @@ def test_a_grant_that_is_a_membership_gets_its_end(tenant: Tenants, tmp_path: Pa
     assert auth.verify_log().intact
 
 
+def test_a_kept_membership_gets_the_end_of_a_grant(tenant: Tenants, tmp_path: Path, clock: Clock) -> None:
+    auth = tenant("onehouse", ["add user:u", "add group:g", "member user:u of group:g"], root="main")
+    folder = membership_tables(tmp_path / "a", f"{MEMBERS},{EARLY}\n")
+    assert importer.load(auth, folder, replace=True, only=["grants"], consent=True).changed
+    assert [each.until for each in auth.members("group:g")] == [EARLY]
+    assert not importer.load(auth, folder, replace=True, only=["grants"], consent=True).changed
+    clock(EARLY)
+    assert [*auth.members("group:g")] == []
+    assert auth.verify_log().intact
+
+
 @pytest.mark.parametrize("replace", [True, False])
 def test_a_dump_says_which_facts_do_not_end(tenant: Tenants, tmp_path: Path, replace: bool) -> None:
     auth = tenant("gravitino", FACTS)
