@@ -30,6 +30,6 @@ OPTIONAL CALL (mark) {
 }
 RETURN edge.until AS until, CASE WHEN edge:ALLOW OR edge:DENY THEN type(edge) WHEN edge IS NOT NULL THEN 'MEMBER' END AS fact,
   edge.privilege AS privilege, subject.ref AS subject, object.ref AS object, path,
-  CASE WHEN mark IS NULL THEN 'there is no root ' + $root WHEN edge IS NULL THEN 'nothing in ' + $root + ' ends' END AS says,
+  CASE WHEN mark IS NULL THEN 'there is no root ' + $root WHEN edge IS NULL THEN 'no grant and no membership ends in ' + $root END AS says,
   coalesce(mark.ends <= datetime.realtime().epochSeconds, false) AS due
 ORDER BY until, subject, object, privilege
