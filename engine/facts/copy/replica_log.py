@@ -113,14 +113,17 @@ class RootLog:
         exist.
         """
         deadline, pause = time.monotonic() + SETTLE_SECONDS, PAUSE
-        while (proof := self.proof(after, limit)) is not None and not (proof.settled and self.may_keep_due(proof)):
+        while (proof := self.proof(after, limit)) is not None:
+            may_read = self.may_keep_due(proof)
+            if proof.settled and may_read:
+                return proof
             if time.monotonic() > deadline:
                 return None
-            if not self.may_keep_due(proof):
+            if not may_read:
                 self._store.end_due(self.tenant)
             time.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE)
-        return proof
+        return None
 
     def may_keep_due(self, proof: Proof) -> bool:
         """Whether a copy may be read that has the facts which had ended at a proof: there are none, or the database
