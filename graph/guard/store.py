@@ -267,19 +267,19 @@ class Store:
         self._await_end(root)
         return True
 
-    def is_reader(self, root: str) -> bool:
-        """Whether the database user may not remove what has ended. Unless that was found out a short time ago, one
-        piece is removed, or tried. Raises the errors of `write`."""
+    def end_some(self, root: str) -> bool:
+        """Removes facts of the root that have ended, as many as one transaction may. Returns false if the database user
+        may only read; for READER_SECONDS, this is then returned without a try. Raises the errors of `write`."""
         if time.monotonic() < self._reader_until:
-            return True
+            return False
         try:
             self._guard.end_piece(root)
         except Unavailable as error:
             if not is_of_reader(error):
                 raise
             self._reader_until = time.monotonic() + READER_SECONDS
-            return True
-        return False
+            return False
+        return True
 
     def _await_end(self, root: str) -> None:
         """Waits until another client has removed what has ended."""

@@ -172,9 +172,9 @@ class Replica:
         held = self._version
         if held is None or held.origin.policy != policy.digest:
             return None  # discarded by another thread
-        proof = self._log.proof(held.revision, NEAR, meanwhile)
+        proof = self._log.after_commit(held.revision, NEAR, meanwhile)
         if proof is None or not proof.settled or not self._log.may_keep_due(proof):
-            return None  # no root, a writer is in the middle of a commit, or facts that have ended must be removed
+            return None  # no root, a long commit or a load, or facts that have ended must be removed
         if proof.confirms(held) or (proof.complete and not proof.parted and proof.follows(held)):
             try:
                 version = held if proof.confirms(held) else self._advanced(proof)

@@ -15,6 +15,7 @@ from grantpath.graph.language.stored_fact import fact_in, fact_text
 
 SETTLE_SECONDS = 10.0  # how long a reader waits for a moment without a writer
 MOST_ENDED = 5_000  # facts that have ended, which a question leaves out
+COMMIT_SECONDS = 0.2  # how long a question waits for the end of a commit, before the database answers it
 PAUSE, LONGEST_PAUSE = 0.002, 0.1  # seconds between two tries
 
 
@@ -106,6 +107,17 @@ class RootLog:
         entries = [self._as_named_now(entry) for entry in row["entries"]]
         return Proof(row["revision"], row["begun"], row["due"], origin, after, entries, limit)
 
+    def after_commit(self, after: int, limit: int, meanwhile: Callable[[], None] | None = None) -> Proof | None:
+        """The proof, as `proof` returns it. While a writer is in the middle of a commit, it is read again, for at most
+        COMMIT_SECONDS: the database could not answer before the end of the commit either."""
+        deadline, pause = time.monotonic() + COMMIT_SECONDS, PAUSE
+        while (proof := self.proof(after, limit, meanwhile)) is not None:
+            if proof.settled or time.monotonic() > deadline:
+                return proof
+            time.sleep(pause)
+            pause, meanwhile = min(2 * pause, LONGEST_PAUSE), None
+        return None
+
     def settled(self, after: int, limit: int) -> Proof | None:
         """Waits until no commit is in progress, and returns the proof of that moment.
 
@@ -127,8 +139,8 @@ class RootLog:
 
     def may_keep_due(self, proof: Proof) -> bool:
         """Whether a copy may be read that has the facts which had ended at a proof: there are none, or the database
-        user may not remove them."""
-        return not proof.due or self._store.is_reader(self.tenant)
+        user may not remove them. If the user may, some of them are removed."""
+        return not proof.due or not self._store.end_some(self.tenant)
 
     def ended(self, proof: Proof) -> tuple[str, ...] | None:
         """The facts that have ended, but are stored at the revision of a proof, as statements.

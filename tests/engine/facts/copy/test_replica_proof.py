@@ -5,13 +5,16 @@ import time
 import uuid
 from collections.abc import Callable
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
 
 from grantpath.engine import AsyncAuthorizer, Authorizer, Inconsistent, PageExpired, Unknown
 from grantpath.engine.change.log_prune import prune
+from grantpath.engine.facts.copy.replica_log import COMMIT_SECONDS
 from grantpath.engine.facts.set.fact_draft import advanced
+from grantpath.engine.facts.set.fact_version import FactVersion
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.tenants import registry
 from grantpath.engine.transfer.importer import load
@@ -77,12 +80,26 @@ def test_missing_object_raises_the_error_of_cypher(auth: Authorizer) -> None:
     assert errors[0] == errors[1]
 
 
-def test_question_between_the_marks_of_a_writer_is_left_to_cypher(auth: Authorizer) -> None:
+def test_question_in_the_middle_of_a_long_commit_is_left_to_cypher(auth: Authorizer) -> None:
     copy = replica_of(auth)
     assert copy.current(auth.policy)
     revision = auth.revision_now()
     with marked_as(auth, {"revision": revision, "begun": revision + 1, "digest": auth.policy.digest, "made": ""}):
         assert copy.current(auth.policy) is None
+
+
+def test_question_in_the_middle_of_a_commit_waits_for_its_end(auth: Authorizer) -> None:
+    copy = replica_of(auth)
+    assert copy.current(auth.policy)
+    revision, found = auth.revision_now(), list[FactVersion | None]()
+    with marked_as(auth, {"revision": revision, "begun": revision + 1, "digest": auth.policy.digest, "made": ""}):
+        asking = Thread(target=lambda: found.append(copy.current(auth.policy)))
+        asking.start()
+        time.sleep(COMMIT_SECONDS / 4)
+        assert not found
+    asking.join()
+    assert [version and version.revision for version in found] == [revision]
+    assert copy.left == 0
 
 
 def test_revision_that_the_root_has_not_reached_is_left_to_cypher(auth: Authorizer) -> None:
