@@ -78,6 +78,7 @@ class ResolvedRows:
         # The labels of edges: MEMBER, OWNS, TAGGED, ALLOW P, DENY P, some with ` until END`; and LISTED, for the
         # rows of subjects and objects.
         self.labels: list[str] = []
+        self._label_numbers: dict[str, int] = {}
         self._now = now
         self.past: list[str] = []  # the statements of the rows whose end is past
         self.ending: set[str] = set()  # the tables in which a row has an end
@@ -106,15 +107,8 @@ class ResolvedRows:
         """The number of rows that repeat an earlier row, by table; tables without duplicates are omitted."""
         keys = {listed.table.name: [listed.refs] for listed in self.listed}
         keys.update({links.table.name: [links.start, links.end, links.label] for links in self.links})
-        counts = {name: len(columns[0]) - len(distinct(self._key(columns))) for name, columns in keys.items()}
+        counts = {name: len(columns[0]) - len(distinct(_key(columns))) for name, columns in keys.items()}
         return {name: count for name, count in counts.items() if count}
-
-    def _key(self, columns: Sequence[Ints]) -> Ints:
-        width = max(len(self.names), len(self.labels))
-        key = columns[0]
-        for column in columns[1:]:
-            key = key * width + column
-        return key
 
     # ---- references ------------------------------------------------------------------------------------------
     def _resolve(self, name: str, table: Table) -> None:
@@ -235,7 +229,7 @@ class ResolvedRows:
         start, end, label = (
             np.concatenate([getattr(each, one) for each in tables]) for one in ("start", "end", "label")
         )
-        _, first, which = np.unique(self._key([start, end, facts[label]]), return_index=True, return_inverse=True)
+        _, first, which = np.unique(_key([start, end, facts[label]]), return_index=True, return_inverse=True)
         other = np.split(label != label[first][which], np.cumsum([len(each.rows) for each in tables])[:-1])
         for each, marked in zip(tables, other, strict=True):
             self._problems.rows(
@@ -259,10 +253,7 @@ class ResolvedRows:
         self, table: Table, rows: Ints, keys: Sequence[Ints], resolve: Callable[[int], ResolvedStatement | None]
     ) -> Ints:
         """The number of the label of each row; ABSENT for a row that breaks a rule."""
-        key = np.zeros(len(rows), dtype=np.int64)
-        for one in keys:
-            key = key * (int(one.max(initial=0)) + 1) + one
-        _, first, which = np.unique(key, return_index=True, return_inverse=True)
+        _, first, which = np.unique(_key(keys), return_index=True, return_inverse=True)
         labels = np.full(len(first), ABSENT, dtype=np.int64)
         for at, row in enumerate(rows[first].tolist()):
             try:
@@ -280,9 +271,18 @@ class ResolvedRows:
 
     def label(self, text: str) -> int:
         """The number of a label."""
-        if text not in self.labels:
+        number = self._label_numbers.setdefault(text, len(self.labels))
+        if number == len(self.labels):
             self.labels.append(text)
-        return self.labels.index(text)
+        return number
+
+
+def _key(columns: Sequence[Ints]) -> Ints:
+    """A number for each row: rows are equal in all columns if their numbers are equal."""
+    key = columns[0].astype(np.int64)
+    for column in columns[1:]:
+        key = key * (int(column.max(initial=0)) + 1) + column
+    return key
 
 
 def fact_label(label: str) -> str:
