@@ -632,14 +632,15 @@ class Authorizer(OpenTenant):
         `replica`. Raises InvalidInput if the root has not reached the revision, if it had no change at or before the
         time, or if the log does not describe all the changes in between; Unknown, Inconsistent, Unavailable.
         """
-        from grantpath.engine.past.past_reader import PastReader  # only here: it needs an extra
+        from grantpath.engine.facts.set.fact_set import FactSet  # only here: they need an extra
+        from grantpath.engine.past.past_reader import PastReader
         from grantpath.engine.past.past_root import PastRoot
 
         reader = PastReader.of(self, self.replica, snapshots)
 
         with telemetry.span("past", self.tenant) as span:
             version, policy = reader.facts_at(reader.revision_of(as_of))
-            found = PastRoot(self.tenant, self.root, policy, version)
+            found = PastRoot(self.tenant, FactSet(version, policy, self.root))
             span.set(revision=found.revision)
             return found
 

@@ -49,10 +49,10 @@ def effects(
 
     Raises Conflict if a fact of the entries does not fit this version of the copy.
     """
-    from grantpath.engine.facts.compare.affected import Side  # only here: they need an extra
     from grantpath.engine.facts.compare.comparison import compare
     from grantpath.engine.facts.set.fact_builder import under_policy
     from grantpath.engine.facts.set.fact_draft import Contradiction
+    from grantpath.engine.facts.set.fact_set import FactSet  # only here: they need an extra
 
     try:
         after = copy.planned(version, entries)
@@ -64,4 +64,4 @@ def effects(
     if policy is not opened.policy:
         after = under_policy(after, policy)
     statements = [text for entry in entries for name in ("added", "removed") for text in entry[name]]
-    return compare(Side(version, opened.policy, opened.root), Side(after, policy, opened.root), statements)
+    return compare(FactSet(version, opened.policy, opened.root), FactSet(after, policy, opened.root), statements)

@@ -71,7 +71,7 @@ class MemoryAuthorizer(Authorizer):
     def _sources(self, at_least: int | None, past: PastRoot | None, whole: bool = False) -> Sequence[Source]:
         graph = self.store.graph
         _need_reached(graph, at_least)
-        return [PastRoot(self.tenant, self.root, self.policy, graph.version)]
+        return [PastRoot(self.tenant, graph.facts)]
 
     def adopt(self) -> bool:
         """Does nothing: the policy of a root in memory stays."""

@@ -15,6 +15,7 @@ from grantpath.engine.answers.request import ResolvedQuestion
 from grantpath.engine.facts.set.descendants import Descendants
 from grantpath.engine.facts.set.fact_builder import FactVersionBuilder
 from grantpath.engine.facts.set.fact_draft import advanced
+from grantpath.engine.facts.set.fact_set import FactSet
 from grantpath.engine.facts.set.fact_version import (
     OWNS,
     TAGGED,
@@ -75,15 +76,20 @@ class MemoryGraph:
         answer: Callable[..., list[Row]] | None = getattr(self, f"_{query}", None)
         if answer is not None:
             return answer(**parameters)
-        for of in (MemoryPaths(self.version, self.policy, self.root), self._views):
+        for of in (MemoryPaths(self.facts), self._views):
             if hasattr(of, query):
                 row = {**getattr(of, query)(**parameters), **self._marks}
                 return [{**row, "answer": [*map(self._with_end, row["answer"])]} if query in ENDING else row]
         raise needs_server(f"{query}.cypher")
 
     @property
+    def facts(self) -> FactSet:
+        """The facts as a set."""
+        return FactSet(self.version, self.policy, self.root)
+
+    @property
     def _views(self) -> MemoryViews:
-        return MemoryViews(self.version, self.policy, self.root)
+        return MemoryViews(self.facts)
 
     @property
     def _marks(self) -> dict[str, Any]:
@@ -127,7 +133,7 @@ class MemoryGraph:
     ) -> list[Row]:
         listed = self.version.listed.get(type, [])
         if under:
-            listed = existing_below(self.version, self.policy, type, self.policy.reference(under, self.root))
+            listed = existing_below(self.facts, type, self.policy.reference(under, self.root))
         found = [
             ref
             for ref in listed
@@ -141,7 +147,7 @@ class MemoryGraph:
         return [{"known": known, "answer": found[:limit], **self._marks}]
 
     def _check(self, checks: Sequence[Values], conditions: Sequence[Any]) -> list[Row]:
-        asking = MemoryChecks(self.version, self.policy, self.root)
+        asking = MemoryChecks(self.facts)
         answers = [
             {"index": check["index"], **asking.answer(self._question(check, conditions[check["condition"]]))}
             for check in checks
@@ -346,7 +352,7 @@ class MemoryGraph:
         if all:
             yield from (each for listed in names.values() for each in listed if each != ref)
             return
-        top, below = self.policy.reference(ref, self.root), Descendants(self.version, self.policy, self.root)
+        top, below = self.policy.reference(ref, self.root), Descendants(self.facts)
         for type_ in self.policy.names.below(top.type):
             if self.policy.is_securable(type_):
                 yield from below.below(names, type_, top)

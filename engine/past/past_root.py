@@ -1,42 +1,36 @@
 """A root as it was at a past revision: it answers from the facts of that time, with the policy of that time."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
 from functools import cached_property
 from typing import Any, TypeVar
 
-from grantpath.engine.answers.check_columns import CheckColumns
-from grantpath.engine.answers.request import ResolvedQuestion, decision, only_within, resolve, resolve_each
-from grantpath.engine.answers.source import Checked, Deciding, Verdicts
-from grantpath.engine.facts.set.fact_version import FactVersion
-from grantpath.engine.facts.set.memory_check import answers
-from grantpath.engine.facts.set.memory_lists import MemoryList, listed
+from grantpath.engine.answers.request import decision, only_within, resolve, resolve_each
+from grantpath.engine.facts.set.fact_set import FactSet
+from grantpath.engine.facts.set.fact_source import FactSource
 from grantpath.engine.facts.set.memory_paths import MemoryPaths
-from grantpath.engine.facts.set.memory_verdicts import MemoryVerdicts, deciding_at
 from grantpath.engine.facts.set.memory_views import MemoryViews
 from grantpath.engine.facts.snapshot.snapshot_questions import SnapshotAnswer
 from grantpath.engine.inspection.root_view import Ask
-from grantpath.engine.policy.policy import Policy
 from grantpath.graph.errors import Unknown
 from grantpath.graph.language.near_names import SUGGEST_AMONG, nearest
-from grantpath.graph.language.reference import Reference, type_of
+from grantpath.graph.language.reference import type_of
 from grantpath.graph.language.statement import parse_check, parse_question
 from grantpath.graph.messages import short
 
 Result = TypeVar("Result")
 
 
-class PastRoot:
+class PastRoot(FactSource):
     """A root as it was at `revision`, with its `policy` of that time. Immutable; threads can share it.
 
     Pass it as `as_of` to questions of the Authorizer that returned it. They are answered without the database.
     """
 
-    def __init__(self, tenant: str, root: Reference, policy: Policy, version: FactVersion) -> None:
+    def __init__(self, tenant: str, facts: FactSet) -> None:
+        super().__init__(facts)
         self.tenant = tenant
-        self.root = root
-        self.policy = policy
-        self._version = version
+        self._version, self.policy, self.root = facts
 
     @property
     def revision(self) -> int:
@@ -47,22 +41,6 @@ class PastRoot:
         return f"<{self.tenant} as of revision {self.revision}>"
 
     # ---- answers -----------------------------------------------------------------------------------------------------
-    def answers(self, questions: Sequence[ResolvedQuestion]) -> Checked:
-        """The answers to checks in order, and a row with their revision."""
-        return answers(self._version, self.policy, self.root, questions), {"revision": self.revision}
-
-    def deciding(self) -> Deciding:
-        """What decides many checks."""
-        return deciding_at(self._version, self.policy, self.root)
-
-    def verdicts(self, columns: CheckColumns) -> Verdicts:
-        """The verdicts on any number of checks, and the revision."""
-        return MemoryVerdicts(self._version, self.policy, self.root, columns).all(), self.revision
-
-    def listing(self, questions: Sequence[ResolvedQuestion]) -> MemoryList:
-        """The answer to `who` or `which`."""
-        return listed(self._version, self.policy, self.root, questions)
-
     def answer(self, question: str) -> SnapshotAnswer:
         """The answer to `who can ...`, `which ... can ...`, or a check line, like `snapshot_questions.ask`.
 
@@ -92,8 +70,7 @@ class PastRoot:
     @cached_property
     def _rows(self) -> Mapping[str, Callable[..., dict[str, Any]]]:
         """The functions that return the rows of these queries of cypher/."""
-        paths = MemoryPaths(self._version, self.policy, self.root)
-        views = MemoryViews(self._version, self.policy, self.root)
+        paths, views = MemoryPaths(self.facts), MemoryViews(self.facts)
         return {
             "explain": paths.explain,
             "membership_edges": paths.membership_edges,

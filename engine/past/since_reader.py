@@ -7,6 +7,7 @@ from grantpath.engine.change.audit_log import Logged
 from grantpath.engine.change.delta_records import PAGE, RecordedDelta, recorded
 from grantpath.engine.change.former_names import FormerNames
 from grantpath.engine.facts.set.fact_draft import Contradiction
+from grantpath.engine.facts.set.fact_set import FactSet
 from grantpath.engine.past.past_reader import PastReader, travelled
 from grantpath.engine.past.past_root import PastRoot
 from grantpath.engine.past.since import Since
@@ -19,7 +20,8 @@ def since(tenant: OpenTenant, reader: PastReader, check: Check) -> Since:
     """The change that gave a check its present answer. Raises the errors of `check` and of `past`."""
     _, made = tenant.state_now()
     version, policy = reader.present(), tenant.policy
-    allowed, revision = _allowed(PastRoot(tenant.tenant, tenant.root, policy, version), check), version.revision
+    now = PastRoot(tenant.tenant, FactSet(version, policy, tenant.root))
+    allowed, revision = _allowed(now, check), now.revision
     names = _Names(tenant, check, revision)
     change: Logged | None = None
     for delta in _newest_first(tenant, revision):
@@ -29,7 +31,7 @@ def since(tenant: OpenTenant, reader: PastReader, check: Check) -> Since:
             version, policy = travelled(version, policy, [delta], delta.revision - 1)
         except Contradiction as error:
             raise reader.contradiction(revision, delta.revision - 1, error) from None
-        then = PastRoot(tenant.tenant, tenant.root, policy, version)
+        then = PastRoot(tenant.tenant, FactSet(version, policy, tenant.root))
         if _allowed_then(then, names.at(version.revision)) is not allowed:
             change = reader.entry(delta.revision)
             break

@@ -4,14 +4,14 @@ import gc
 import time
 from collections.abc import Callable, Iterable
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 from grantpath.engine.change.delta_records import RecordedDelta, recorded
-from grantpath.engine.facts.compare.affected import Side
 from grantpath.engine.facts.compare.comparison import changed_access
 from grantpath.engine.facts.set.fact_draft import Contradiction, advanced
+from grantpath.engine.facts.set.fact_set import FactSet
 from grantpath.engine.facts.set.fact_version import FactOrigin, FactVersion
 from grantpath.engine.facts.snapshot.snapshot_facts import read_snapshot
 from grantpath.engine.policy.policy import Policy
@@ -181,13 +181,13 @@ class Follower:
         Ends before the first delta that does not fit, and returns the reason.
         """
         rows, reason = ChangeRows(), ""
-        before = Side(self._read(), self._policy, self._source.root)
+        before = FactSet(self._read(), self._policy, self._source.root)
         for delta in deltas:
             reason = _why_not(delta, before.version.revision + 1)
             if reason:
                 break
             try:
-                after = replace(before, version=advanced(before.version, [vars(delta)], delta.revision))
+                after = before._replace(version=advanced(before.version, [vars(delta)], delta.revision))
             except Contradiction as error:
                 reason = f"the log contradicts the snapshot at revision {delta.revision} ({error})"
                 break

@@ -4,10 +4,10 @@ import random
 from collections.abc import Iterable, Iterator
 
 from grantpath.engine.answers.access_effects import AccessEffect, Effects
-from grantpath.engine.facts.compare.affected import Side
 from grantpath.engine.facts.compare.comparison import compare
 from grantpath.engine.facts.set.fact_builder import FactVersionBuilder
 from grantpath.engine.facts.set.fact_draft import advanced
+from grantpath.engine.facts.set.fact_set import FactSet
 from grantpath.engine.facts.set.fact_version import OWNS, TAGGED, FactOrigin, FactVersion
 from grantpath.engine.policy.policy import Policy
 
@@ -60,7 +60,7 @@ def effects_between(before: Oracle, after: Oracle, policy: Policy, explained: bo
     added, removed = delta(before, after)
     former, root = version_of(before, policy), policy.root(str(before.root))
     latter = advanced(former, [{"added": added, "removed": removed}], 2)
-    return compare(Side(former, policy, root), Side(latter, policy, root), [*added, *removed], explained)
+    return compare(FactSet(former, policy, root), FactSet(latter, policy, root), [*added, *removed], explained)
 
 
 def access(world: Oracle) -> Access:

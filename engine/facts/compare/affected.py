@@ -8,6 +8,7 @@ import numpy as np
 
 from grantpath.engine.facts.compare.access_names import AskedName
 from grantpath.engine.facts.compare.equal_rows import numbered
+from grantpath.engine.facts.set.fact_set import Sides
 from grantpath.engine.facts.set.fact_version import (
     TAGGED,
     FactVersion,
@@ -16,52 +17,14 @@ from grantpath.engine.facts.set.fact_version import (
     members,
 )
 from grantpath.engine.policy.facts import FactKind, place_type
-from grantpath.engine.policy.policy import Policy
 from grantpath.graph.distinct_numbers import distinct
-from grantpath.graph.language.reference import Reference, type_of
+from grantpath.graph.language.reference import type_of
 from grantpath.graph.language.statement import Statement, parse_statement
 
 MOST_SOURCES = 62  # with more parts, all parts of a delta are merged, because each part is one bit of an integer
 MOST_BLOCKS = 16
 NOBODY = np.empty(0, np.int32)
 FREE = (FactKind.EXISTS, FactKind.BUILTIN, FactKind.EVERY_BELOW, FactKind.ALL)  # can be true without a fact of the user
-
-
-@dataclass(frozen=True)
-class Side:
-    """The facts and the policy before a change, or after it. Both sides use the same numbers for references."""
-
-    version: FactVersion
-    policy: Policy
-    root: Reference
-
-    def chain(self, number: int) -> Sequence[int]:
-        """The numbers of an entity and its ancestors, without those that have no number."""
-        numbers = self.version.numbers
-        known = numbers.chains.get(number)
-        if known is not None:
-            return known
-        ref = self.policy.reference(numbers.refs[number], self.root)
-        chain = self.policy.chain(ref, self.root)
-        found = tuple(each for _, above in chain if (each := numbers.find(above.text)) is not None)
-        if len(found) == len(chain):  # otherwise one of them may be numbered later
-            numbers.keep_chain(number, found)
-        return found
-
-    def places(self, number: int) -> Sequence[int]:
-        """The numbers of an entity and its ancestors; empty if the policy of this side does not have its type."""
-        return self.chain(number) if type_of(self.version.numbers.refs[number]) in self.policy.names.types else ()
-
-    def users(self) -> Numbers:
-        """The numbers of the users that answers may contain, ascending. While they do not change, it is the same
-        array."""
-        return self.version.numbers.users_of(self.version.existing, self.policy.hidden)
-
-    def shows(self, number: int) -> bool:
-        """Whether an entity exists and answers may contain it."""
-        return self.version.existing.get(number) is not None and (
-            self.version.numbers.refs[number] not in self.policy.hidden
-        )
 
 
 @dataclass(frozen=True)
@@ -131,7 +94,7 @@ def _words(name: AskedName) -> Iterator[tuple[str, str]]:
 class Affected:
     """Finds the users, objects and names that a delta affects, among the names that are compared."""
 
-    def __init__(self, sides: tuple[Side, Side], names: Sequence[AskedName]) -> None:
+    def __init__(self, sides: Sides, names: Sequence[AskedName]) -> None:
         self._sides = sides
         self._names = names
         self._words: set[tuple[str, str]] = set()  # 'ALLOW SELECT_TABLE' or OWNS, and the type of the place

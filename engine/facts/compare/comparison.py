@@ -9,7 +9,7 @@ import numpy as np
 from grantpath.engine.answers.access_effects import AccessEffect, AccessShare, Effects
 from grantpath.engine.facts.compare.access_difference import AccessDifference, differences
 from grantpath.engine.facts.compare.access_names import AskedName, asked_names, names_with_second_objects
-from grantpath.engine.facts.compare.affected import Affected, Block, Side
+from grantpath.engine.facts.compare.affected import Affected, Block
 from grantpath.engine.facts.compare.deciding_grants import DecidedParts, DecidingGrants
 from grantpath.engine.facts.compare.equal_rows import by_kind
 from grantpath.engine.facts.compare.region import Region
@@ -17,6 +17,7 @@ from grantpath.engine.facts.compare.region_cover import Extent, RegionCover, dis
 from grantpath.engine.facts.compare.small_region import SmallRegion
 from grantpath.engine.facts.compare.user_classes import UserClasses, held_by
 from grantpath.engine.facts.kernel.intervals import Ints
+from grantpath.engine.facts.set.fact_set import FactSet, Sides
 from grantpath.engine.facts.set.fact_version import Numbers
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.frozen import unchecked
@@ -86,7 +87,7 @@ class _Parts(_Effects):
         self.parts.append(ChangedAccess(gained, type_, names, users, objects, below))
 
 
-def compare(before: Side, after: Side, statements: Iterable[str], explained: bool = True) -> Effects:
+def compare(before: FactSet, after: FactSet, statements: Iterable[str], explained: bool = True) -> Effects:
     """The effects of going from one side to the other. `statements` are all facts that differ, as canonical statements.
 
     The sides must number references alike, and be of the same root. `explained`: whether the effects name the deciding
@@ -99,14 +100,14 @@ def compare(before: Side, after: Side, statements: Iterable[str], explained: boo
     return _effects((before, after), found, omitted)
 
 
-def changed_access(before: Side, after: Side, statements: Iterable[str]) -> list[ChangedAccess]:
+def changed_access(before: FactSet, after: FactSet, statements: Iterable[str]) -> list[ChangedAccess]:
     """The effects in parts, without deciding grants and counts: for a follower, which needs no texts of users."""
     found = _Parts(explained=False)
     _find((before, after), statements, found)
     return found.parts
 
 
-def _find(sides: tuple[Side, Side], statements: Iterable[str], found: _Effects) -> None:
+def _find(sides: Sides, statements: Iterable[str], found: _Effects) -> None:
     before, after = sides
     names, changed = asked_names(before.policy, after.policy), list[AskedName]()
     if before.policy is not after.policy:
@@ -130,7 +131,7 @@ def _frame(policy: Policy) -> object:
 
 
 def _compare_block(
-    sides: tuple[Side, Side],
+    sides: Sides,
     block: Block,
     names: Sequence[AskedName],
     added_or_dropped: Collection[int],
@@ -158,7 +159,7 @@ def _compare_block(
 
 
 def _compare_small(
-    sides: tuple[Side, Side],
+    sides: Sides,
     block: Block,
     names: Sequence[AskedName],
     added_or_dropped: Collection[int],
@@ -197,7 +198,7 @@ def _alike(differing: Iterable[AccessDifference], grants: DecidingGrants | None)
 
 
 # ---- result ----------------------------------------------------------------------------------------------------------
-def _effects(sides: tuple[Side, Side], found: _Effects, omitted: Iterable[str]) -> Effects:
+def _effects(sides: Sides, found: _Effects, omitted: Iterable[str]) -> Effects:
     refs = sides[0].version.numbers.refs
     users: dict[bool, set[int]] = {True: set(), False: set()}
     effects = []
@@ -245,7 +246,7 @@ def _order(share: AccessShare) -> tuple[object, ...]:
     return -len(share.users), share.users, share.objects, share.below, share.except_objects, share.except_below
 
 
-def _place(side: Side, type_: str, first: int, last: int) -> str:
+def _place(side: FactSet, type_: str, first: int, last: int) -> str:
     """The lowest place above some objects. `first`, `last`: the lowest and the highest index of these objects in the
     sorted list of the type."""
     numbers, listed = side.version.numbers, side.version.listed[type_]

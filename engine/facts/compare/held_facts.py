@@ -8,9 +8,9 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from grantpath.engine.facts.compare.affected import Side
 from grantpath.engine.facts.compare.fact_bits import THERE, FactBits
 from grantpath.engine.facts.kernel.intervals import Bools, Ints
+from grantpath.engine.facts.set.fact_set import FactSet
 from grantpath.engine.facts.set.fact_version import (
     NO_GRANTS,
     EntityNumbers,
@@ -46,7 +46,7 @@ class PlaceFacts(NamedTuple):
 class FactsOfOne:
     """The facts of one user on one side (before or after a change)."""
 
-    def __init__(self, side: Side, user: int, bits: FactBits, words: Words) -> None:
+    def __init__(self, side: FactSet, user: int, bits: FactBits, words: Words) -> None:
         self._side, self._version, self._user = side, side.version, user
         self._named, self._words = bits.named, words
         self.held = side.version.effective(user)
@@ -104,7 +104,7 @@ class UserIndexes:
 class FactsOfMany:
     """The facts of many users on one side (before or after a change)."""
 
-    def __init__(self, side: Side, users: UserIndexes, bits: FactBits, words: Words) -> None:
+    def __init__(self, side: FactSet, users: UserIndexes, bits: FactBits, words: Words) -> None:
         self._side, self._version, self._indexes, self._users = side, side.version, users, users.users
         self._bits, self._words = bits, words
 

@@ -8,11 +8,11 @@ from operator import itemgetter
 import numpy as np
 
 from grantpath.engine.facts.compare.access_names import AskedName
-from grantpath.engine.facts.compare.affected import Side
 from grantpath.engine.facts.compare.region_tree import RegionTargets, RegionTree, Rest
 from grantpath.engine.facts.kernel.fact_table import FactTable
 from grantpath.engine.facts.kernel.intervals import Bools
 from grantpath.engine.facts.kernel.tree_order import Numbering, number
+from grantpath.engine.facts.set.fact_set import FactSet, Sides
 from grantpath.engine.facts.set.fact_version import OWNS, FactVersion
 from grantpath.engine.policy.facts import Fact, FactKind, place_type
 from grantpath.engine.tenants.tenant_state import Entity
@@ -34,7 +34,7 @@ class Region:
 
     def __init__(
         self,
-        sides: tuple[Side, Side],
+        sides: Sides,
         names: Sequence[AskedName],
         roots: Collection[int],
         held: Collection[int],
@@ -105,7 +105,7 @@ class Region:
         self._at = {each: at[self._refs[each]] for each in listed}
 
     @staticmethod
-    def _on_side(side: Side, numbering: Numbering) -> Numbering:
+    def _on_side(side: FactSet, numbering: Numbering) -> Numbering:
         find, existing, builtins = side.version.numbers.find, side.version.existing, side.policy.builtins
         exists = np.array([existing.get(find(ref, -1)) is not None for ref in numbering.refs], np.bool_)
         return replace(
@@ -129,7 +129,7 @@ class Region:
             type_: np.array([position for position, _ in listed], np.int64) for type_, listed in found.items()
         }
 
-    def _shown(self, side: Side) -> Bools:
+    def _shown(self, side: FactSet) -> Bools:
         shown = np.zeros(len(self.numberings[0]), np.bool_)
         shown[[position for each, position in self._at.items() if side.shows(each)]] = True
         return shown

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from grantpath.engine.facts.compare.affected import Side
 from grantpath.engine.facts.compare.region_tree import RegionTargets, Span
 from grantpath.engine.facts.kernel.intervals import Ints, offsets, ranges
 from grantpath.engine.facts.set.descendants import start_below
+from grantpath.engine.facts.set.fact_set import FactSet, Sides
 
 Refs = tuple[str, ...]
 ObjectSpans = tuple[Ints, Ints, int]  # sorted spans of the list of a type, and how many objects they contain
@@ -44,7 +44,7 @@ def distinct_size(low: Ints, high: Ints) -> int:
 class RegionCover:
     """The objects of a region as spans of sorted lists: for each side and type, the list of the existing objects."""
 
-    def __init__(self, targets: RegionTargets, sides: tuple[Side, Side], with_exceptions: bool) -> None:
+    def __init__(self, targets: RegionTargets, sides: Sides, with_exceptions: bool) -> None:
         """`with_exceptions`: whether the description may be a place with exceptions."""
         self._targets, self._sides = targets, sides
         self._with_exceptions = with_exceptions
@@ -179,7 +179,7 @@ class _Listed:
     """The sorted objects of a type that exist on a side. Answers omit hidden objects. `inside` tells whether a place is
     in the region."""
 
-    def __init__(self, side: Side, type_: str, inside: Callable[[int], bool]) -> None:
+    def __init__(self, side: FactSet, type_: str, inside: Callable[[int], bool]) -> None:
         self._inside = inside
         self.refs = side.version.listed.get(type_, [])
         self._side, self._type = side, type_

@@ -7,9 +7,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from grantpath.engine.facts.compare.affected import Side
 from grantpath.engine.facts.kernel.intervals import Ints
 from grantpath.engine.facts.set.descendants import range_below
+from grantpath.engine.facts.set.fact_set import FactSet, Sides
 from grantpath.engine.facts.set.fact_version import NOTHING, FactVersion
 from grantpath.graph.language.reference import type_of
 
@@ -33,7 +33,7 @@ class RegionTree:
     """The subtrees of some roots, which are any entities of the object tree. `above`: the roots and all places above
     them."""
 
-    def __init__(self, sides: tuple[Side, Side], roots: Collection[int]) -> None:
+    def __init__(self, sides: Sides, roots: Collection[int]) -> None:
         self._sides = sides
         self._refs = sides[0].version.numbers.refs
         self._names = sides[1].policy.names
@@ -204,7 +204,7 @@ class RegionTargets:
         return of, low, high
 
 
-def span_in(names: list[str], side: Side, place: str, type_: str) -> Span:
+def span_in(names: list[str], side: FactSet, place: str, type_: str) -> Span:
     """The span of the entities of a type inside a place, in the sorted list of all entities of the type."""
     types = side.policy.names
     if place != side.root.text and (type_ not in types.types or type_of(place) not in types.above(type_)):

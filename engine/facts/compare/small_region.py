@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from grantpath.engine.facts.compare.access_names import AskedName, asked_names
-from grantpath.engine.facts.compare.affected import Block, Side
+from grantpath.engine.facts.compare.affected import Block
 from grantpath.engine.facts.compare.fact_bits import Chain, chosen, coded
 from grantpath.engine.facts.compare.held_facts import FactsOfMany, FactsOfOne, UserIndexes
 from grantpath.engine.facts.compare.region_tree import RegionTargets, RegionTree, Rest
@@ -18,6 +18,7 @@ from grantpath.engine.facts.compare.user_classes import alike_in_memberships
 from grantpath.engine.facts.compare.user_kinds import OneUser, UserKinds
 from grantpath.engine.facts.kernel.interval_sets import runs_of
 from grantpath.engine.facts.kernel.intervals import Ints
+from grantpath.engine.facts.set.fact_set import Sides
 from grantpath.engine.facts.set.fact_version import Numbers
 from grantpath.graph.language.reference import type_of
 
@@ -51,7 +52,11 @@ class SmallRegion:
     """
 
     def __init__(
-        self, sides: tuple[Side, Side], block: Block, names: Sequence[AskedName], added_or_dropped: Collection[int]
+        self,
+        sides: Sides,
+        block: Block,
+        names: Sequence[AskedName],
+        added_or_dropped: Collection[int],
     ) -> None:
         self._sides, self._users = sides, block.users
         self._refs = sides[0].version.numbers.refs

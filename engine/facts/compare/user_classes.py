@@ -6,10 +6,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from grantpath.engine.facts.compare.affected import Side
 from grantpath.engine.facts.compare.equal_rows import by_kind, kinds_of
 from grantpath.engine.facts.compare.region import Region
 from grantpath.engine.facts.kernel.intervals import ActingPrincipals, Bools, Ints
+from grantpath.engine.facts.set.fact_set import FactSet, Sides
 from grantpath.engine.facts.set.fact_version import Numbers
 from grantpath.graph.distinct_numbers import distinct
 
@@ -42,7 +42,7 @@ class ActingRows:
 class UserClasses:
     """The classes of some users. `users`: by class, the numbers of its users."""
 
-    def __init__(self, sides: tuple[Side, Side], users: Numbers, region: Region, one_role: Collection[bool]) -> None:
+    def __init__(self, sides: Sides, users: Numbers, region: Region, one_role: Collection[bool]) -> None:
         """`one_role` contains false if all principals are to be evaluated together, true if one role at a time."""
         self._principals = region.principals
         self._sets: list[Principals] = []
@@ -100,7 +100,7 @@ class _Held:
     For many users, the search begins at the groups and roles that matter, because a region has few facts.
     """
 
-    def __init__(self, side: Side, users: Numbers, region: Region, sets: list[Principals]) -> None:
+    def __init__(self, side: FactSet, users: Numbers, region: Region, sets: list[Principals]) -> None:
         """Adds the sets to `sets`; their indexes there are their codes."""
         self._side = side
         self._version = side.version
@@ -192,13 +192,13 @@ def _own(users: Numbers, region: Region) -> Ints:
     return own
 
 
-def alike_in_memberships(sides: tuple[Side, Side]) -> bool:
+def alike_in_memberships(sides: Sides) -> bool:
     """Whether surely no membership differs, because the two versions share the memberships."""
     before, after = (side.version for side in sides)
     return before.containers is after.containers and sides[0].policy is sides[1].policy
 
 
-def held_by(sides: tuple[Side, Side], users: Numbers) -> Collection[int]:
+def held_by(sides: Sides, users: Numbers) -> Collection[int]:
     """The effective principals of any of the users, on either side. For many users it returns all entities, because the
     users have nearly all principals together, and finding them takes long."""
     if len(users) > MANY_USERS:

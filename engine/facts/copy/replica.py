@@ -26,11 +26,12 @@ from grantpath.engine.facts.copy.replica_log import Proof, RootLog
 from grantpath.engine.facts.copy.shared_read import SharedRead
 from grantpath.engine.facts.set.copy_size import MIB, TooLarge, need_room
 from grantpath.engine.facts.set.fact_draft import Contradiction, Facts, advanced
+from grantpath.engine.facts.set.fact_set import FactSet
+from grantpath.engine.facts.set.fact_source import FactSource
 from grantpath.engine.facts.set.fact_version import FactVersion
 from grantpath.engine.facts.set.graph_facts import read_facts
 from grantpath.engine.facts.set.memory_check import EarlyAnswers
-from grantpath.engine.facts.set.memory_lists import MemoryList, listed
-from grantpath.engine.facts.set.memory_verdicts import MemoryVerdicts, deciding_at
+from grantpath.engine.facts.set.memory_lists import MemoryList
 from grantpath.engine.facts.snapshot.snapshot_facts import read_snapshot
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.errors import GrantpathError, Inconsistent, InvalidInput
@@ -372,22 +373,24 @@ class CopySource:
         """What decides many checks. If the copy cannot be proved current, the checks are resolved before the error is
         raised, because a wrong one is reported without the database."""
         try:
-            version = self._current()
+            source = self._source()
         except GrantpathError as error:
             return Deciding(unlike, partial(_failed, error))
-        return None if version is None else deciding_at(version, self.policy, self.root)
+        return None if source is None else source.deciding()
 
     def verdicts(self, columns: CheckColumns) -> Verdicts | None:
         """The verdicts on any number of checks."""
-        version = self._current()
-        if version is None:
-            return None
-        return MemoryVerdicts(version, self.policy, self.root, columns).all(), version.revision
+        source = self._source()
+        return None if source is None else source.verdicts(columns)
 
     def listing(self, questions: Sequence[ResolvedQuestion]) -> MemoryList | None:
         """The answer to `who` or `which`."""
+        source = self._source()
+        return None if source is None else source.listing(questions)
+
+    def _source(self) -> FactSource | None:
         version = self._current()
-        return None if version is None else listed(version, self.policy, self.root, questions)
+        return None if version is None else FactSource(FactSet(version, self.policy, self.root))
 
     def _current(self, meanwhile: Meanwhile | None = None) -> FactVersion | None:
         return self.copy.current(self.policy, self.at_least, meanwhile, self.whole)

@@ -4,7 +4,8 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
-from grantpath.engine.facts.set.fact_version import FactVersion, has_any, members
+from grantpath.engine.facts.set.fact_set import FactSet
+from grantpath.engine.facts.set.fact_version import has_any, members
 from grantpath.engine.policy.facts import Fact
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.language.reference import Reference, name_of, type_of
@@ -32,9 +33,9 @@ def start_below(type_: str, place: Reference) -> str:
 class Descendants:
     """What is below the places of one root at one revision."""
 
-    def __init__(self, version: FactVersion, policy: Policy, root: Reference) -> None:
-        self.version = version
-        self._policy, self._root = policy, root
+    def __init__(self, facts: FactSet) -> None:
+        self._facts = facts
+        self.version, self._policy, self._root = facts
 
     def held(self, facts: Iterable[Fact], principals: AbstractSet[int]) -> set[tuple[Fact, str, int]]:
         """The facts of the kind ALLOW_BELOW that the principals have, as (fact, place, principal)."""
@@ -94,7 +95,7 @@ class Descendants:
 
     def _above(self, ref: str, place: str) -> str | None:
         """The entity above another one that is at this place, if there is one."""
-        above = dict(self._policy.chain(self._policy.reference(ref, self._root), self._root)[1:])
+        above = dict(self._policy.chain(self._facts.reference(ref), self._root)[1:])
         return above[place].text if place in above else None
 
 

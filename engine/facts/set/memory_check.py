@@ -6,6 +6,7 @@ from typing import Any
 
 from grantpath.engine.answers.request import ResolvedQuestion
 from grantpath.engine.facts.set.descendants import Descendants
+from grantpath.engine.facts.set.fact_set import FactSet
 from grantpath.engine.facts.set.fact_version import FactVersion, Grants
 from grantpath.engine.facts.set.place_grants import ConditionGrants, PlacesGranted, facts_of
 from grantpath.engine.policy.facts import Fact, FactKind
@@ -63,10 +64,10 @@ class Acted(Sequence[Mapping[str, Any]]):
 
 
 class MemoryChecks:
-    """Answers checks at one version of the facts."""
+    """Answers checks from a set of facts."""
 
-    def __init__(self, version: FactVersion, policy: Policy, root: Reference) -> None:
-        self._version, self._policy, self._root = version, policy, root
+    def __init__(self, facts: FactSet) -> None:
+        self._facts, self._version = facts, facts.version
 
     def answer(self, question: ResolvedQuestion) -> dict[str, Any]:
         """The answer to one check, as check.cypher gives it."""
@@ -79,7 +80,7 @@ class MemoryChecks:
             for role, principals in acting(version, question, subject):
                 bits, others = granted.bits(principals), NO_OTHERS
                 if plan.others:
-                    others = ungranted(version, self._policy, self._root, question, subject, principals)
+                    others = ungranted(self._facts, question, subject, principals)
                     bits |= plan.bits_of(fact for fact, _ in others)
                 found = FoundFacts(granted, others, principals, version.numbers.refs)
                 acted.append({"role": role, "found": found, "allowed": plan.allows(bits)})
@@ -98,12 +99,10 @@ class MemoryChecks:
         return of_condition
 
 
-def answers(
-    version: FactVersion, policy: Policy, root: Reference, questions: Sequence[ResolvedQuestion]
-) -> Iterator[dict[str, Any]]:
+def answers(facts: FactSet, questions: Sequence[ResolvedQuestion]) -> Iterator[dict[str, Any]]:
     """The answers to checks, as check.cypher gives them. Each is computed when it is read, because a large batch of
     answers makes work for Python's garbage collector."""
-    return map(MemoryChecks(version, policy, root).answer, questions)
+    return map(MemoryChecks(facts).answer, questions)
 
 
 class EarlyAnswers:
@@ -116,13 +115,14 @@ class EarlyAnswers:
 
     def compute(self, version: FactVersion) -> None:
         """Computes the answers from a version that may be current."""
-        self._version, self._answers = version, [*answers(version, self._policy, self._root, self._questions)]
+        self._version, self._answers = version, [*self._at(version)]
 
     def at(self, version: FactVersion) -> Iterable[dict[str, Any]]:
         """The answers from the current version. They are computed again if `compute` had another version."""
-        if self._version is version:
-            return self._answers
-        return answers(version, self._policy, self._root, self._questions)
+        return self._answers if self._version is version else self._at(version)
+
+    def _at(self, version: FactVersion) -> Iterator[dict[str, Any]]:
+        return answers(FactSet(version, self._policy, self._root), self._questions)
 
 
 def known(version: FactVersion, question: ResolvedQuestion) -> list[str]:
@@ -145,9 +145,7 @@ def acting(
 
 
 def ungranted(
-    version: FactVersion,
-    policy: Policy,
-    root: Reference,
+    facts: FactSet,
     question: ResolvedQuestion,
     subject: int,
     principals: AbstractSet[int],
@@ -156,15 +154,15 @@ def ungranted(
     """The facts of these principals other than grants on a place and its owner. Facts about the places `without` are
     omitted."""
     plan = question.requirement.plan
-    facts: Found = []
+    found: Found = []
     for fact in plan.properties_of_places:
         if fact.place not in without:
             ref = fact.entity or question.places[fact.place].text
-            if has(version, policy, fact.kind, ref, subject, principals):
-                facts.append((fact, None))
+            if has(facts, fact.kind, ref, subject, principals):
+                found.append((fact, None))
     if plan.inside:
-        facts += _below(Descendants(version, policy, root), question, principals, without)
-    return facts
+        found += _below(Descendants(facts), question, principals, without)
+    return found
 
 
 def granted(
@@ -196,15 +194,13 @@ def _below(
     ]
 
 
-def has(
-    version: FactVersion, policy: Policy, kind: FactKind, ref: str, subject: int, principals: AbstractSet[int]
-) -> bool:
+def has(facts: FactSet, kind: FactKind, ref: str, subject: int, principals: AbstractSet[int]) -> bool:
     """Whether the fact of a kind is true of a place, for a subject and the principals that act for it."""
-    number = version.numbers.find(ref)
+    number = facts.version.numbers.find(ref)
     if number is None:
         return False
     if kind is FactKind.IS:
         return number == subject
     if kind is FactKind.HOLDS:
         return number in principals
-    return version.existing.get(number) is not None and (kind is FactKind.EXISTS or ref in policy.builtins)
+    return facts.version.existing.get(number) is not None and (kind is FactKind.EXISTS or ref in facts.policy.builtins)

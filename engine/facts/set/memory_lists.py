@@ -15,12 +15,12 @@ import numpy as np
 from grantpath.engine.answers.request import ResolvedQuestion, of_length
 from grantpath.engine.facts.kernel.intervals import Bools
 from grantpath.engine.facts.set.descendants import Descendants
+from grantpath.engine.facts.set.fact_set import FactSet
 from grantpath.engine.facts.set.fact_version import FactVersion, Numbers, members
 from grantpath.engine.facts.set.memory_check import MemoryChecks, granted, has, known
 from grantpath.engine.facts.set.memory_which import MemoryWhich, compiled
 from grantpath.engine.policy.facts import Fact, FactKind
-from grantpath.engine.policy.policy import Policy
-from grantpath.graph.language.reference import Reference, length_of
+from grantpath.graph.language.reference import length_of
 
 
 @dataclass(frozen=True)
@@ -47,42 +47,37 @@ class MemoryList:
         }
 
 
-def listed(version: FactVersion, policy: Policy, root: Reference, questions: Sequence[ResolvedQuestion]) -> MemoryList:
+def listed(facts: FactSet, questions: Sequence[ResolvedQuestion]) -> MemoryList:
     """The answer to `who` or `which`. Of several questions, all answers together."""
-    pages = [_pages(version, policy, root, question) for question in questions]
-    there = [ref for question in questions for ref in known(version, question)]
-    return MemoryList(pages[0] if len(pages) == 1 else partial(_merged, pages), there, version)
+    pages = [_pages(facts, question) for question in questions]
+    there = [ref for question in questions for ref in known(facts.version, question)]
+    return MemoryList(pages[0] if len(pages) == 1 else partial(_merged, pages), there, facts.version)
 
 
 def _merged(pages: Sequence[Callable[[str, int], list[str]]], after: str, limit: int) -> list[str]:
     return sorted(ref for page in pages for ref in page(after, limit))[:limit]
 
 
-def _pages(
-    version: FactVersion, policy: Policy, root: Reference, question: ResolvedQuestion
-) -> Callable[[str, int], list[str]]:
+def _pages(facts: FactSet, question: ResolvedQuestion) -> Callable[[str, int], list[str]]:
     """The function that returns the pages of one answer."""
     if question.object is None:
-        refs = version.listed.get(question.requirement.type, [])
-        if policy.names.varies(question.requirement.type):
-            return partial(_merged, _of_all_lengths(version, policy, root, question, refs))
-        return MemoryWhich(version, policy, root, question, refs).page
+        refs = facts.version.listed.get(question.requirement.type, [])
+        if facts.policy.names.varies(question.requirement.type):
+            return partial(_merged, _of_all_lengths(facts, question, refs))
+        return MemoryWhich(facts, question, refs).page
     if question.one_role:
-        return partial(_page, _who_by_role(version, policy, root, question))
-    return partial(_page, _Actors(version, policy, root, question.listed).allowed(question))
+        return partial(_page, _who_by_role(facts, question))
+    return partial(_page, _Actors(facts, question.listed).allowed(question))
 
 
 def _of_all_lengths(
-    version: FactVersion, policy: Policy, root: Reference, question: ResolvedQuestion, refs: list[str]
+    facts: FactSet, question: ResolvedQuestion, refs: list[str]
 ) -> list[Callable[[str, int], list[str]]]:
     """The pages of `which` for a type whose objects have different numbers of segments: each number is asked apart."""
     by_length: dict[int, list[str]] = {}
     for ref in refs:
         by_length.setdefault(length_of(ref), []).append(ref)
-    return [
-        MemoryWhich(version, policy, root, of_length(question, length), some).page
-        for length, some in sorted(by_length.items())
-    ]
+    return [MemoryWhich(facts, of_length(question, length), some).page for length, some in sorted(by_length.items())]
 
 
 def _page(refs: list[str], after: str, limit: int) -> list[str]:
@@ -94,9 +89,9 @@ def _page(refs: list[str], after: str, limit: int) -> list[str]:
 class _Actors:
     """The existing subjects of some types as positions, in byte order."""
 
-    def __init__(self, version: FactVersion, policy: Policy, root: Reference, types: Iterable[str]) -> None:
-        self._version, self._policy, self._root = version, policy, root
-        self.refs, self._position = version.numbers.positions(tuple(types), version.listed)
+    def __init__(self, facts: FactSet, types: Iterable[str]) -> None:
+        self._facts, self._version = facts, facts.version
+        self.refs, self._position = facts.version.numbers.positions(tuple(types), facts.version.listed)
 
     def has(self, number: int) -> bool:
         """Whether the entity is one of these subjects."""
@@ -129,7 +124,7 @@ class _Actors:
             yield from self._below(question)
 
     def _below(self, question: ResolvedQuestion) -> Iterator[tuple[Fact, Bools]]:
-        plan, descendants = question.requirement.plan, Descendants(self._version, self._policy, self._root)
+        plan, descendants = question.requirement.plan, Descendants(self._facts)
         for fact in plan.some:
             yield fact, self._belonging(descendants.holders(fact, question.places[fact.place]))
         for fact in plan.every:
@@ -147,7 +142,7 @@ class _Actors:
         if fact.kind is FactKind.IS:
             return self._of(np.array([number], np.int32))
         ref = self._version.numbers.refs[number]
-        return np.full(len(self.refs), has(self._version, self._policy, fact.kind, ref, number, set()))
+        return np.full(len(self.refs), has(self._facts, fact.kind, ref, number, set()))
 
     def _belonging(self, principals: Iterable[int]) -> Bools:
         """The subjects that are one of these principals, or belong to one directly or through others."""
@@ -162,39 +157,40 @@ class _Actors:
         return column
 
 
-def _who_by_role(version: FactVersion, policy: Policy, root: Reference, question: ResolvedQuestion) -> list[str]:
+def _who_by_role(facts: FactSet, question: ResolvedQuestion) -> list[str]:
     """The subjects with a role that is allowed by itself. Users with facts of their own, and subjects that are not
     users, are checked one by one."""
-    checks, refs, find = MemoryChecks(version, policy, root), version.numbers.refs, version.numbers.find
-    listed = _Actors(version, policy, root, question.listed)
+    version, policy, _ = facts
+    checks, refs, find = MemoryChecks(facts), version.numbers.refs, version.numbers.find
+    listed = _Actors(facts, question.listed)
 
     def alone(ref: str) -> bool:
-        asked = question._replace(subject=policy.reference(ref, root))
+        asked = question._replace(subject=facts.reference(ref))
         return any(one["allowed"] for one in checks.answer(asked)["acting"])
 
     if not {*question.listed} <= {*policy.user_types}:
         return [ref for ref in listed.refs if alone(ref)]
     holding: set[int] = set()
-    for role in _Actors(version, policy, root, policy.role_types).allowed(question):
+    for role in _Actors(facts, policy.role_types).allowed(question):
         users = version.users_in.get(find(role, -1))
         if users is not None:
             holding.update(users.tolist())
-    for user in _with_own_facts(version, policy, root, question):
+    for user in _with_own_facts(facts, question):
         (holding.add if alone(refs[user]) else holding.discard)(user)
     return sorted(refs[user] for user in holding if version.existing.get(user) and listed.has(user))
 
 
-def _with_own_facts(version: FactVersion, policy: Policy, root: Reference, question: ResolvedQuestion) -> set[int]:
+def _with_own_facts(facts: FactSet, question: ResolvedQuestion) -> set[int]:
     """The users that are a place of the question, or have a grant or an ownership of their own on a place or below
     it."""
-    found: set[int] = set()
+    version, found = facts.version, set[int]()
     for place in question.places.values():
         number = version.numbers.find(place.text)
         if number is not None:
             found.add(number)
         for by in version.granted_on(place.text).values():
             found.update(members(by))
-    descendants, plan = Descendants(version, policy, root), question.requirement.plan
+    descendants, plan = Descendants(facts), question.requirement.plan
     for fact in plan.some:
         found |= descendants.holders(fact, question.places[fact.place])
     for fact in plan.every:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from grantpath.engine.facts.set.descendants import Descendants, range_below
-from grantpath.engine.facts.set.fact_version import TAGGED, FactVersion, has_any, members
+from grantpath.engine.facts.set.fact_set import FactSet
+from grantpath.engine.facts.set.fact_version import TAGGED, has_any, members
 from grantpath.engine.policy.facts import effect_and_privilege, held_entity, of_tag
-from grantpath.engine.policy.policy import Policy
 from grantpath.graph.language.reference import Reference, type_of
 
 MAX_EDGES = 50  # of one fact: the limit of explain.cypher
@@ -35,10 +35,10 @@ class _Edge:
 class MemoryPaths:
     """The rows of explain.cypher, membership_edges.cypher and remedy.cypher, from the facts of one revision."""
 
-    def __init__(self, version: FactVersion, policy: Policy, root: Reference) -> None:
-        self._version = version
-        self._policy, self._root = policy, root
-        self._below = Descendants(version, policy, root)
+    def __init__(self, facts: FactSet) -> None:
+        self._facts = facts
+        self._version, self._policy, self._root = facts
+        self._below = Descendants(facts)
 
     # ---- explain.cypher ----------------------------------------------------------------------------------------------
     def explain(
@@ -140,7 +140,7 @@ class MemoryPaths:
 
     def _tree(self, foot: str, ref: str) -> list[str]:
         """The references from an entity up to one above it, both included; empty if there is no such path."""
-        chain = self._policy.chain(self._policy.reference(foot, self._root), self._root)
+        chain = self._policy.chain(self._facts.reference(foot), self._root)
         if not self._policy.is_securable(chain[0][1].type):
             chain = chain[:1]  # e.g. a user, which belongs to the root and is not in its tree
         texts = [each.text for _, each in chain]
@@ -214,12 +214,12 @@ class MemoryPaths:
 
     def _lacking(self, place: Entry, principals: AbstractSet[int]) -> list[str]:
         """The existing entities of some types below a place on which none of the principals has a grant."""
-        above = self._policy.reference(place["ref"], self._root)
+        above = self._facts.reference(place["ref"])
         names = [f"ALLOW {privilege}" for privilege in place["privileges"]]
         return sorted(
             ref
             for type_ in place["types"]
-            for ref in existing_below(self._version, self._policy, type_, above)
+            for ref in existing_below(self._facts, type_, above)
             if not any(has_any(self._version.granted_on(ref).get(name), principals) for name in names)
         )
 
@@ -232,8 +232,8 @@ def route(ways: Mapping[int, int], end: int) -> list[int]:
     return found[::-1]
 
 
-def existing_below(version: FactVersion, policy: Policy, type_: str, place: Reference) -> list[str]:
+def existing_below(facts: FactSet, type_: str, place: Reference) -> list[str]:
     """The existing entities of a type below a place, in byte order."""
-    refs = version.listed.get(type_, [])
-    begin, end = range_below(refs, type_, place, policy)
+    refs = facts.version.listed.get(type_, [])
+    begin, end = range_below(refs, type_, place, facts.policy)
     return refs[begin:end]

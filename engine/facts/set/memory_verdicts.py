@@ -11,16 +11,15 @@ from grantpath.engine.answers.batches import as_is, each_of
 from grantpath.engine.answers.check_columns import Absent, CheckColumns, Row, Verdict, absent, verdict
 from grantpath.engine.answers.decision import Decision
 from grantpath.engine.answers.request import ResolvedQuestion
-from grantpath.engine.answers.source import Deciding
-from grantpath.engine.facts.set.fact_version import FactVersion
-from grantpath.engine.facts.set.memory_check import Acted, MemoryChecks, answers, known, ungranted
+from grantpath.engine.facts.set.fact_set import FactSet
+from grantpath.engine.facts.set.memory_check import Acted, MemoryChecks, known, ungranted
 from grantpath.engine.facts.set.memory_lists import listed
 from grantpath.engine.facts.set.place_grants import ConditionGrants, PlacesGranted
 from grantpath.engine.policy.fact_plan import FactPlan
 from grantpath.engine.policy.facts import place_type
-from grantpath.engine.policy.policy import Policy, Requirement
+from grantpath.engine.policy.policy import Requirement
 from grantpath.graph.errors import Invalid
-from grantpath.graph.language.reference import Reference, name_of, type_of
+from grantpath.graph.language.reference import name_of, type_of
 from grantpath.graph.language.statement import Check, Which, Who
 
 MOST_KEPT = 4_096  # names on objects, and names on the objects inside a place
@@ -57,11 +56,12 @@ class _Family(NamedTuple):
 
 
 class MemoryVerdicts:
-    """Decides checks at one version of the facts."""
+    """Decides checks from a set of facts."""
 
-    def __init__(self, version: FactVersion, policy: Policy, root: Reference, columns: CheckColumns = NONE) -> None:
-        self._version, self._policy, self._root, self._columns = version, policy, root, columns
-        self._checks = MemoryChecks(version, policy, root)
+    def __init__(self, facts: FactSet, columns: CheckColumns = NONE) -> None:
+        self._facts, self._columns = facts, columns
+        self._version, self._policy, self._root = facts
+        self._checks, policy = MemoryChecks(facts), facts.policy
         self._asked, self._role_types = frozenset(policy.file.ask.subjects), frozenset(policy.role_types)
         self._hidden_types = frozenset(map(type_of, policy.hidden))
         self._targets: dict[tuple[str, str], _Target] = {}
@@ -96,7 +96,7 @@ class MemoryVerdicts:
         if type_ not in self._hidden_types:
             with suppress(Invalid):  # the error of the check itself follows
                 question = request.resolve(self._policy, self._root, Which(type=type_, subject=subject, name=name))
-                return frozenset(listed(self._version, self._policy, self._root, [question]).refs)
+                return frozenset(listed(self._facts, [question]).refs)
         return None
 
     def _verdict(self, row: Row) -> Verdict:
@@ -153,7 +153,7 @@ class MemoryVerdicts:
 
     def _others(self, question: ResolvedQuestion, subject: int, principals: AbstractSet[int]) -> int:
         """The bits of the true facts other than grants on places and owners."""
-        found = ungranted(self._version, self._policy, self._root, question, subject, principals)
+        found = ungranted(self._facts, question, subject, principals)
         return question.requirement.plan.bits_of(fact for fact, _ in found)
 
     def _by_role(self, requirement: Requirement, subject: str) -> bool:
@@ -180,7 +180,7 @@ class MemoryVerdicts:
         if found is None and QUOTE not in ref and (shape := self._shape(name, ref)) is not None:
             granted = shape.grants.kept(self._version, shape.above + name_of(place))
             if granted is None:
-                places = request.places(self._policy, self._root, self._policy.reference(ref, self._root), {})
+                places = request.places(self._policy, self._root, self._facts.reference(ref), {})
                 granted = shape.grants.on(self._version, places)
             if len(self._families) >= MOST_KEPT:
                 self._families.clear()
@@ -216,10 +216,3 @@ def _place_of(ref: str) -> str:
     """A text that references without quotes share if they have the same type and are inside the same object."""
     head, _, _ = ref.rpartition(".")
     return head or type_of(ref)
-
-
-def deciding_at(version: FactVersion, policy: Policy, root: Reference) -> Deciding:
-    """What decides many checks at one version of the facts."""
-    row = {"revision": version.revision}
-    alike = MemoryVerdicts(version, policy, root).decision
-    return Deciding(alike, lambda questions: (answers(version, policy, root, questions), row))

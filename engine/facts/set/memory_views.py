@@ -5,16 +5,10 @@ from itertools import chain
 from typing import Any
 
 from grantpath.engine.facts.set.descendants import Descendants
-from grantpath.engine.facts.set.fact_version import (
-    OWNS,
-    TAGGED,
-    FactVersion,
-    has_any,
-    members,
-)
+from grantpath.engine.facts.set.fact_set import FactSet
+from grantpath.engine.facts.set.fact_version import OWNS, TAGGED, has_any, members
 from grantpath.engine.facts.set.memory_paths import MemoryPaths, existing_below, route
 from grantpath.engine.policy.facts import effect_and_privilege
-from grantpath.engine.policy.policy import Policy
 from grantpath.graph.language.reference import Reference, length_of
 
 TAGS = 50  # tags, and objects of a tag, that show_entity.cypher lists
@@ -23,15 +17,15 @@ TAGS = 50  # tags, and objects of a tag, that show_entity.cypher lists
 class MemoryViews:
     """The rows of show_entity.cypher and of the lists that `show` reads, from the facts of one revision."""
 
-    def __init__(self, version: FactVersion, policy: Policy, root: Reference) -> None:
-        self._version = version
-        self._policy, self._root = policy, root
-        self._below = Descendants(version, policy, root)
-        self._paths = MemoryPaths(version, policy, root)
+    def __init__(self, facts: FactSet) -> None:
+        self._facts = facts
+        self._version, self._policy, self._root = facts
+        self._below = Descendants(facts)
+        self._paths = MemoryPaths(facts)
 
     def show_entity(self, *, ref: str, hidden: Sequence[str], beside: Sequence[str]) -> dict[str, Any]:
         """One entity, with the number of its edges of each kind."""
-        entity = self._policy.reference(ref, self._root)
+        entity = self._facts.reference(ref)
         if not self.is_node(entity):
             return {"known": [], "entity": None}
         return {
@@ -108,11 +102,11 @@ class MemoryViews:
         keys = ("object", "subject", "privilege", "effect")
         found = [each for each in found if [each[key] for key in keys] > list(after)]
         found.sort(key=lambda each: [each[key] for key in keys])
-        known = [ref for ref in needed if self.is_node(self._policy.reference(ref, self._root))]
+        known = [ref for ref in needed if self.is_node(self._facts.reference(ref))]
         return {"known": known, "answer": found[:limit]}
 
     def _listed(self, ref: str, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
-        known = [ref] if self.is_node(self._policy.reference(ref, self._root)) else []
+        known = [ref] if self.is_node(self._facts.reference(ref)) else []
         paths = [self._path(member, container) for member, container in pairs]
         return {"known": known, "answer": [{"path": path, "until": None} for path in paths]}
 
@@ -181,7 +175,7 @@ class MemoryViews:
         for type_ in sorted(self._policy.names.types):
             parents = self._policy.names.parents[type_]
             if entity.type in parents and (self._policy.is_securable(type_) or type_ in beside):
-                below: Iterable[str] = existing_below(self._version, self._policy, type_, entity)
+                below: Iterable[str] = existing_below(self._facts, type_, entity)
                 if self._policy.names.varies(type_):
                     length = 1 if entity == self._root else len(entity.segments) + 1
                     below = (ref for ref in below if length_of(ref) == length)

@@ -16,11 +16,11 @@ from grantpath.engine.answers.request import ResolvedQuestion
 from grantpath.engine.facts.kernel.interval_sets import union
 from grantpath.engine.facts.kernel.intervals import CompiledCondition, Events, IntervalRows
 from grantpath.engine.facts.set.descendants import Descendants, range_below
-from grantpath.engine.facts.set.fact_version import FactVersion, has_any
+from grantpath.engine.facts.set.fact_set import FactSet
+from grantpath.engine.facts.set.fact_version import has_any
 from grantpath.engine.facts.set.memory_check import acting, granted, ungranted
 from grantpath.engine.policy.facts import Fact, FactKind, place_type
-from grantpath.engine.policy.policy import Policy
-from grantpath.graph.language.reference import Reference, length_of, type_of
+from grantpath.graph.language.reference import length_of, type_of
 
 WINDOW, GROWTH = 1_000, 16  # the least size of the first window; the factor by which each following one is larger
 NOBODY = -1  # the number of a subject that is not known
@@ -36,16 +36,11 @@ def compiled(question: ResolvedQuestion) -> tuple[dict[Fact, int], CompiledCondi
 class MemoryWhich:
     """The objects of a type as positions, and the intervals on which the facts of principals hold."""
 
-    def __init__(
-        self,
-        version: FactVersion,
-        policy: Policy,
-        root: Reference,
-        question: ResolvedQuestion,
-        refs: list[str],
-    ) -> None:
+    def __init__(self, facts: FactSet, question: ResolvedQuestion, refs: list[str]) -> None:
         """`refs`: the existing objects of the type; all have the number of segments that the question is about."""
-        self._version, self._policy, self._root, self._question = version, policy, root, question
+        self._facts, self._question = facts, question
+        version, self._policy, root = facts
+        self._version = version
         self._type, self._up = question.requirement.type, question.requirement.up
         self._refs = refs
         assert question.subject is not None, "`which` has a subject"
@@ -141,10 +136,10 @@ class MemoryWhich:
 
     def _not_granted(self, principals: AbstractSet[int]) -> Iterator[tuple[int, int, int]]:
         """The key and the half-open range of all other facts."""
-        version, policy, root, question = self._version, self._policy, self._root, self._question
+        version, question = self._version, self._question
         plan, subject = question.requirement.plan, self._subject
         shared = [fact for fact, by in granted(version, question, self._chain) if not principals.isdisjoint(by)]
-        others = ungranted(version, policy, root, question, subject, principals, self._chain)
+        others = ungranted(self._facts, question, subject, principals, self._chain)
         for fact in (*shared, *(fact for fact, _ in others)):
             if fact in self._codes:
                 yield self._codes[fact], 0, len(self._refs)
@@ -158,14 +153,14 @@ class MemoryWhich:
     def _below(self, principals: AbstractSet[int]) -> Iterator[tuple[Fact, str]]:
         """The true facts about descendants, as (fact, place). The place is above some of the objects, or is an
         object."""
-        plan, descendants = self._question.requirement.plan, Descendants(self._version, self._policy, self._root)
+        plan, descendants = self._question.requirement.plan, Descendants(self._facts)
         for fact, place, _ in descendants.held(plan.some, principals):
             if fact.place in self._chain:
                 yield fact, place
         for fact in plan.every:
             for place in self._version.listed.get(place_type(fact.place), ()) if fact.place in self._chain else ():
                 if self._place_of(place) == fact.place and descendants.on_every(
-                    fact, self._policy.reference(place, self._root), principals
+                    fact, self._facts.reference(place), principals
                 ):
                     yield fact, place
 
@@ -188,4 +183,4 @@ class MemoryWhich:
         if self._place_of(ref) == self._up[0]:
             at = bisect_left(self._refs, ref)
             return at, at + (self._refs[at : at + 1] == [ref])
-        return range_below(self._refs, self._type, self._policy.reference(ref, self._root), self._policy)
+        return range_below(self._refs, self._type, self._facts.reference(ref), self._policy)

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from grantpath.engine.facts.compare import comparison, held_facts, small_region, user_kinds
-from grantpath.engine.facts.compare.affected import Side
 from grantpath.engine.facts.set.fact_draft import advanced
+from grantpath.engine.facts.set.fact_set import FactSet
 from grantpath.engine.policy import policy as policies
 
 from ....conftest import Closing
@@ -46,7 +46,7 @@ def test_each_revision_changes_what_the_oracle_says(
         changed = random_change(world, rng)
         after, (added, removed) = access(changed), delta(world, changed)
         latter = advanced(version, [{"added": added, "removed": removed}], version.revision + 1)
-        sides = Side(version, model, root), Side(latter, model, root)
+        sides = FactSet(version, model, root), FactSet(latter, model, root)
         effects = comparison.compare(*sides, [*added, *removed], explained=False)
         assert told(effects, world, changed, explained=False) == (after - before, before - after), (policy, number)
         world, before, version = changed, after, latter
