@@ -1,7 +1,8 @@
-"""Measures a mix of requests that arrive at a given rate, whatever the answers take: 90% checks, 8% lists, 1% changes.
+"""Measures a mix of requests that arrive at given rates, for grantpath and another system on one estate.
 
-The other 1% are explanations. A request that waits because all callers are busy is late from the moment at which it
-was due, so a slow answer is not hidden by the requests that it delays. A bare `RETURN 1` is measured in the same run.
+The mix is 91% checks, 8% lists and 1% changes. Requests arrive whatever the answers take. One that waits because all
+callers are busy is late from the moment at which it was due, so a slow answer is not hidden by the requests that it
+delays. A bare `RETURN 1` is measured in the same run.
 """
 
 import argparse
@@ -9,66 +10,83 @@ import random
 import statistics
 import threading
 import time
-import uuid
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-from estates import ROOTS, SEED, usual_estate, usual_size
+from compare_peers import PEERS, ROOT, peer_named, peers_size
+from estates import SEED, estate_files
 from figures import print_progress
-from generate import Size
-from questions import Question, sample_questions
+from peers import grantpath_peer
+from peers.estate import draw_changes, read_facts, read_questions
+from peers.grantpath_peer import CypherPeer, ReplicaPeer
+from peers.interface import Facts, Grant, NotInstalled, Peer, Question
 
-from grantpath.engine import Authorizer
-from grantpath.engine.transfer import importer
-
-ROOT = ROOTS["gravitino"]
 QUESTIONS = 20_000
-MIX = {"check": 90, "list": 8, "explain": 1, "change": 1}
-FIRST_PAGE = 100
+MIX = {"check": 91, "list": 8, "change": 1}
 WARM = 100  # requests of each kind before a rate is measured, which also plan the queries
 SLOW = 0.05  # seconds: the p99 up to which a rate is served
+PATIENCE = 2  # a rate is given up after so many times the seconds in which its requests are due
 Request = tuple[float, str, int]  # when it is due, in seconds from the beginning; its kind; its number
 
 
 def main() -> None:
     options = _arguments()
-    directory = usual_estate(usual_size("gravitino", options.users, options.schemas), print_progress)
-    questions = sample_questions(directory, QUESTIONS, SEED)
-    with Authorizer.open(ROOT, "gravitino", create=True, timeout=60) as auth:
-        if auth.revision_now() == 0:
-            print_progress("loading")
-            importer.load(auth, directory)
-        bare = _bare(auth)
-    print(f"RETURN 1: p50 {bare[49] * 1_000:.2f} ms, p99 {bare[98] * 1_000:.2f} ms")
-    print(f"{'':<12} {'a second':>9} {'served':>7} {'p50':>7} {'p99':>8}   p99 of {', '.join(MIX)} (ms)")
-    for name, in_memory in (("from memory", True), ("by Cypher", False)):
-        with Authorizer.open(ROOT, timeout=60, replica=in_memory) as auth:
-            highest = 0.0
-            for rate in options.rates:
-                if _measure(auth, name, questions, rate, options.seconds, options.callers) < SLOW:
-                    highest = rate
-            print(
-                f"{name}: the highest of these rates with a p99 under {SLOW * 1_000:.0f} ms is {highest:,.0f} a second"
-            )
+    facts = read_facts(estate_files(f"peers-{options.users}", peers_size(options.users), print_progress), ROOT)
+    questions = read_questions(facts.directory, QUESTIONS, SEED)
+    grantpath_peer.drop(ROOT)
+    with CypherPeer() as ours:
+        print_progress("loading")
+        ours.load(facts)
+        bare = _bare(ours)
+        print(f"{len(facts.users()):,} users, {len(facts.tables()):,} tables, {len(facts.grants):,} grants")
+        print(f"RETURN 1: p50 {bare[49] * 1_000:.2f} ms, p99 {bare[98] * 1_000:.2f} ms")
+        print(f"{'':<20} {'a second':>9} {'served':>7} {'p50':>7} {'p99':>8}   p99 of {', '.join(MIX)} (ms)")
+        with ReplicaPeer() as copy:
+            copy.load(facts)
+            _all_rates(copy, facts, questions, options)
+        _all_rates(ours, facts, questions, options)
+    for name in options.peers:
+        try:
+            with peer_named(name) as peer:
+                peer.install()
+                print_progress(f"loading {peer.name}")
+                peer.load(facts)
+                _all_rates(peer, facts, questions, options)
+        except NotInstalled as reason:
+            print(f"{name}: {reason}")
+    grantpath_peer.drop(ROOT)
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--users", type=int, default=Size.users)
-    parser.add_argument("--schemas", type=int, default=Size.schemas, help="per catalog; a schema has 100 tables")
-    parser.add_argument("--rates", type=float, nargs="+", default=[250, 500, 1_000, 2_000, 3_000, 4_000])
-    parser.add_argument("--callers", type=int, default=64, help="threads that serve the requests")
+    parser.add_argument("--users", type=int, default=10_000, help="users; as many tables, twice as many grants")
+    parser.add_argument("--rates", type=float, nargs="+", default=[100, 250, 500, 1_000, 2_000], help="ascending")
+    parser.add_argument("--callers", type=int, default=64, help="threads that send the requests")
     parser.add_argument("--seconds", type=float, default=20.0, help="for each rate")
+    parser.add_argument("--peers", nargs="*", choices=PEERS, default=["openfga"], help="the systems beside grantpath")
     return parser.parse_args()
 
 
-def _bare(auth: Authorizer) -> Sequence[float]:
+def _bare(ours: CypherPeer) -> Sequence[float]:
     taken = []
     for _ in range(2_000):
         began = time.perf_counter()
-        auth.store.read("RETURN 1 AS one", {})
+        ours.bare()
         taken.append(time.perf_counter() - began)
     return statistics.quantiles(taken, n=100)
+
+
+def _all_rates(peer: Peer, facts: Facts, questions: Sequence[Question], options: argparse.Namespace) -> None:
+    """Measures one rate after the other, until one is not served. Prints a line for each."""
+    highest, mix = 0.0, _Mix(peer, facts, questions)
+    for rate in options.rates:
+        p99 = _measure(mix, rate, options.seconds, options.callers)
+        if p99 is None:
+            break
+        if p99 < SLOW:
+            highest = rate
+    mix.undo()
+    print(f"{peer.name}: the highest of these rates with a p99 under {SLOW * 1_000:.0f} ms is {highest:,.0f} a second")
 
 
 def _arrivals(rate: float, seconds: float) -> Iterator[Request]:
@@ -79,21 +97,19 @@ def _arrivals(rate: float, seconds: float) -> Iterator[Request]:
         number += 1
 
 
-def _measure(
-    auth: Authorizer, name: str, questions: Sequence[Question], rate: float, seconds: float, callers: int
-) -> float:
-    """The p99 of all requests, in seconds. Prints a line."""
-    works = _works(auth, questions)
+def _measure(mix: "_Mix", rate: float, seconds: float, callers: int) -> float | None:
+    """The p99 of all requests, in seconds; None if the rate was given up. Prints a line."""
     for number in range(WARM):
-        for work in works.values():
-            work(number)
+        for kind in MIX:
+            mix.send(kind, number)
     requests, lock = _arrivals(rate, seconds), threading.Lock()
     late: dict[str, list[float]] = defaultdict(list)
     errors: list[Exception] = []
     start = time.perf_counter() + 0.2  # when all threads are there
+    end = start + PATIENCE * seconds
 
     def serve() -> None:
-        while True:
+        while time.perf_counter() < end:
             with lock:
                 request = next(requests, None)
             if request is None:
@@ -101,7 +117,7 @@ def _measure(
             due, kind, number = request
             time.sleep(max(0.0, start + due - time.perf_counter()))
             try:
-                works[kind](number)
+                mix.send(kind, number)
             except Exception as error:
                 errors.append(error)
             late[kind].append(time.perf_counter() - start - due)
@@ -116,41 +132,50 @@ def _measure(
     every = [each for times in late.values() for each in times]
     parts = statistics.quantiles(every, n=100)
     of_kinds = ", ".join(f"{statistics.quantiles(late[kind], n=100)[98] * 1_000:.0f}" for kind in MIX)
-    served = len(every) / took
+    given_up = next(requests, None) is not None
     print(
-        f"{name:<12} {rate:>9,.0f} {served:>7,.0f} {parts[49] * 1_000:>7.1f} {parts[98] * 1_000:>8.1f}   {of_kinds}",
+        f"{mix.peer.name:<20} {rate:>9,.0f} {len(every) / took:>7,.0f} {parts[49] * 1_000:>7.1f}"
+        f" {parts[98] * 1_000:>8.1f}   {of_kinds}{' (given up)' if given_up else ''}",
         flush=True,
     )
-    return parts[98]
+    return None if given_up else parts[98]
 
 
-def _works(auth: Authorizer, questions: Sequence[Question]) -> dict[str, Callable[[int], object]]:
-    """What serves a request of each kind. Each change adds a role, and the next one drops it."""
-    prefix, made = f"role:open{uuid.uuid4().hex[:8]}_", threading.Lock()
-    added: list[str] = []
+class _Mix:
+    """Sends the requests of each kind to a system. A change adds a grant; the next one removes it, or adds another one
+    if it is not added yet. Threads share it."""
 
-    def change(number: int) -> None:
-        with made:
-            role = added.pop() if added else None
-        if role is None:
-            auth.change(f"add {prefix}{number}")
-            with made:
-                added.append(f"{prefix}{number}")
-        else:
-            auth.change(f"drop {role}")
+    def __init__(self, peer: Peer, facts: Facts, questions: Sequence[Question]) -> None:
+        self.peer, self._questions = peer, questions
+        self._free = iter(dict.fromkeys(grant for grant, _, _ in draw_changes(facts, 8_000, SEED)[::4]))
+        self._lock, self._added = threading.Lock(), list[Grant]()
 
-    def listed(number: int) -> object:
-        subject, operation, ref = questions[number % len(questions)]
-        if number % 2:
-            return auth.which(ref.partition(":")[0], subject, operation, limit=FIRST_PAGE)
-        return auth.who(operation, ref, limit=FIRST_PAGE)
+    def send(self, kind: str, number: int) -> None:
+        """Sends a request, and reads all of the answer."""
+        question = self._questions[number % len(self._questions)]
+        user, privilege, object_ = question
+        match kind:
+            case "check":
+                self.peer.check(question)
+            case "list":
+                peer = self.peer
+                assert all(peer.list_objects(user, privilege) if number % 2 else peer.list_users(privilege, object_))
+            case "change":
+                self._change()
 
-    return {
-        "check": lambda number: auth.check(*questions[number % len(questions)]),
-        "list": listed,
-        "explain": lambda number: auth.explain(*questions[number % len(questions)]),
-        "change": change,
-    }
+    def _change(self) -> None:
+        with self._lock:
+            old = self._added.pop() if self._added else None
+            grant = old or next(self._free)
+        self.peer.change(grant, added=old is None)
+        if old is None:
+            with self._lock:
+                self._added.append(grant)
+
+    def undo(self) -> None:
+        """Removes the grants that were added."""
+        while self._added:
+            self._change()
 
 
 if __name__ == "__main__":

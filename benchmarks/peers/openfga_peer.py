@@ -1,9 +1,10 @@
-"""OpenFGA: a server with its model, asked by HTTP over one connection."""
+"""OpenFGA: a server with its model, asked by HTTP over one connection of each thread."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from http.client import HTTPConnection
 from pathlib import Path
+from threading import local
 from typing import Any
 
 from peers.interface import Facts, Grant, Peer, Question
@@ -28,9 +29,9 @@ class OpenFgaPeer(Peer):
     name = "OpenFGA"
     set_up = (
         "The server on the same machine with PostgreSQL, without caches, because those can be stale; asked by "
-        f"HTTP over one open connection. Batches of {BATCH} and lists of any length and time are permitted. For each "
-        "privilege, the model has a relation that excludes denied subjects (`but not`). Lists are `ListObjects`, "
-        "`ListUsers`."
+        f"HTTP over one open connection of each caller. Batches of {BATCH} and lists of any length and time are "
+        "permitted. For each privilege, the model has a relation that excludes denied subjects (`but not`). "
+        "Lists are `ListObjects`, `ListUsers`."
     )
     _server: Server | None = None
     _database: Postgres | None = None
@@ -53,7 +54,7 @@ class OpenFgaPeer(Peer):
         endless |= {"http-upstream-timeout": "10m"}
         off = {"playground-enabled": "false", "metrics-enabled": "false", "log-level": "error"}
         flags = [f"--{name}={value}" for name, value in (limits | endless | addresses | off).items()]
-        self._http = HTTPConnection("127.0.0.1", port)
+        self._port, self._open = port, local()
         self._server = Server([self._program, "run", *self._datastore, *flags], self._ready)
         self._store = "/stores/" + str(self._send("/stores", {"name": "peers"})["id"])
         privileges = sorted({each.privilege for each in facts.grants})
@@ -97,6 +98,13 @@ class OpenFgaPeer(Peer):
         if self._database:
             self._database.close()
 
+    @property
+    def _http(self) -> HTTPConnection:
+        if not hasattr(self._open, "http"):
+            self._open.http = HTTPConnection("127.0.0.1", self._port)
+        http: HTTPConnection = self._open.http
+        return http
+
     def _ready(self) -> bool:
         try:
             self._http.request("GET", "/healthz")
@@ -110,8 +118,9 @@ class OpenFgaPeer(Peer):
         return self._send(f"{self._store}/{verb}", body | {"authorization_model_id": self._model})
 
     def _send(self, path: str, body: object) -> dict[str, Any]:
-        self._http.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})
-        response = self._http.getresponse()
+        http = self._http
+        http.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})
+        response = http.getresponse()
         answer: dict[str, Any] = json.loads(response.read())
         if response.status >= 300:
             raise RuntimeError(f"OpenFGA refused {path}: {answer}")

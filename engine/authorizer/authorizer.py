@@ -27,6 +27,7 @@ from grantpath.engine.change.change_plan import ChangePlan, base_revision, facts
 from grantpath.engine.change.ending import end_due
 from grantpath.engine.change.founding import create_by
 from grantpath.engine.change.group_commit import MOST
+from grantpath.engine.change.idempotency import need_id
 from grantpath.engine.change.log_verify import LogCheck, verify
 from grantpath.engine.change.made import Change
 from grantpath.engine.change.planned_revision import Planned
@@ -62,7 +63,7 @@ from grantpath.graph.client.credentials import Auth, Provider
 from grantpath.graph.embedded.connect import connection
 from grantpath.graph.errors import Conflict, GrantpathError, Invalid, InvalidInput, Refused, Unknown
 from grantpath.graph.guard.store import STALL_LIMIT, Store
-from grantpath.graph.language.inputs import need_flag, need_text
+from grantpath.graph.language.inputs import need_flag
 from grantpath.graph.language.statement import Check, Effect, Which, Who
 from grantpath.graph.messages import short
 
@@ -1072,9 +1073,9 @@ class Authorizer(OpenTenant):
         if at_revision is not None or root_id is not None:
             raise InvalidInput("each=True moves the root from statement to statement; omit at_revision and root_id")
         need_flag("dry_run", dry_run)
-        if id is not None:
-            need_text("id", id)
         texts = need_list("statements", statements)
+        if id is not None:
+            need_id(id, len(f".{len(texts)}"))  # before the first change, since each has the id with its index
         ids = [None if id is None else f"{id}.{index}" for index in range(len(texts))]
         found: Outcomes = []
         while (at := len(found)) < len(texts):

@@ -19,14 +19,20 @@ from grantpath.graph.messages import short
 MAX_ID = 200
 
 
+def need_id(id_: str, suffix: int = 0) -> None:
+    """Raises InvalidInput unless `id_` is an id to which `suffix` more characters can be added."""
+    longest = MAX_ID - suffix
+    if not (isinstance(id_, str) and 0 < len(id_) <= longest):
+        raise InvalidInput(f"{short(repr(id_))} is not an id; pass a string of 1 to {longest} characters")
+    need_text("id", id_)
+
+
 class Request:
     """A change or a batch as a caller requests it, with its id."""
 
     def __init__(self, id_: str | None, texts: Sequence[str], actor: Actor | None, root: Reference) -> None:
-        if id_ is not None and not (isinstance(id_, str) and 0 < len(id_) <= MAX_ID):
-            raise InvalidInput(f"{short(repr(id_))} is not an id; pass a string of 1 to {MAX_ID} characters")
         if id_ is not None:
-            need_text("id", id_)
+            need_id(id_)
         self.id = id_ or uuid.uuid4().hex
         self.ids = [self.id] if len(texts) == 1 else [f"{self.id}.{index}" for index in range(len(texts))]
         self.what = repr(short(texts[0])) if len(texts) == 1 else f"a batch of {len(texts)}"

@@ -38,9 +38,10 @@ class Store:
     `timeout`, in seconds, limits each single wait of a call: for the server's next message, for a free connection, and
     for its turn to write to a root. It does not limit a call as a whole:
 
-    - A question is answered or raises within the timeout. If writers disturb it for two seconds, it takes a turn among
-      them, and then has the timeout once more for the root's lock and its answer.
-    - A change waits for its turn up to the timeout. After that it runs as long as the server gives signs of life.
+    - A question that no writer disturbs is answered or raises within the timeout. One that writers disturb again and
+      again waits for a turn among those of its process, then for the turn to take the root's lock, and for the lock.
+    - A change waits for its turn up to the timeout, and for the lock up to the timeout. After that it runs as long as
+      the server gives signs of life.
     - A read of a whole root takes as long as the server keeps sending.
     - A client that is suspended or lost in the middle of a change, a load or a drop blocks its root for `stall_limit`
       seconds at most. Then the next caller ends or completes its work and continues. A client that is slow but alive,

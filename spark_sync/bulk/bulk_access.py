@@ -53,7 +53,7 @@ def access(
 
     `names` are privileges and operations, each on all of its types; None means all names that need no second object.
 
-    A snapshot with at most `in_process_limit` entities, and at most 8 facts for each, is answered in this process; a
+    A snapshot with at most `in_process_limit` entities, and 8 times as many facts, is answered in this process; a
     larger one by Spark, which needs the extra `spark`. In Spark, each worker has all facts in memory if they need at
     most `broadcast_mib` MiB. Otherwise Spark joins them to the subjects, which takes longer. Raises Unknown or Invalid
     for a name, InvalidInput if the snapshot cannot be read, ServerError, and GrantpathError if the disk is full.

@@ -274,6 +274,15 @@ def test_each_statement_has_an_outcome_of_its_own(tenant: Tenants) -> None:
     assert auth.change_all([], each=True) == []
 
 
+@pytest.mark.parametrize("id_", ["", "i" * 198, 7])
+def test_wrong_id_is_found_before_the_first_of_many_statements(tenant: Tenants, id_: Any) -> None:
+    auth = tenant(given=SMALL)
+    before = auth.revision_now()
+    with pytest.raises(InvalidInput, match="pass a string of 1 to 197 characters"):
+        auth.change_all([f"add user:u{number}" for number in range(11)], id=id_, each=True)
+    assert auth.revision_now() == before
+
+
 def test_failure_ends_a_call_for_each_statement(tenant: Tenants, monkeypatch: pytest.MonkeyPatch) -> None:
     auth = tenant(given=SMALL)
     change = Authorizer.change
