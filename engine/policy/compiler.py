@@ -264,9 +264,20 @@ class Expander:
 
     def _flows_down(self, name: str, type_: str) -> bool:
         """Whether a privilege that is in effect on an entity of a type is, without a DENY, in effect on all of the type
-        below it: then it is in effect on each of several if it is on the uppermost, and none has a DENY."""
-        sources = [each for each in self.names.sources[name] if type_ in self.names.effective(each)]
-        return all(self._inherits(each) and self._condition(each, type_)[1] == GRANTED for each in sources)
+        below it, and a DENY on one of these denies it on all below: then it is in effect on each of several if it is
+        on the uppermost, and the lowest has no DENY."""
+        between = [each for each in self.names.types if each in self.names.above(type_) & {*self.names.below(type_)}]
+        sources = [
+            (source, each)
+            for source in self.names.sources[name]
+            for each in between
+            if each in self.names.effective(source)
+        ]
+        deniers = [(each, type_) for each in self.names.deniers.get(name, ())]
+        return all(self._condition(*each)[1] == GRANTED for each in sources) and all(
+            self._inherits(each) and all(self.file.tags[tag].inherited for tag in self.names.tags_on(each, on))
+            for each, on in (*sources, *deniers)
+        )
 
     def _privilege(self, name: str, scope: Scope, typed: TypedPlace) -> Clauses:
         """The privilege is in effect by its own condition, or a privilege that implies it is in effect on the place.
