@@ -143,6 +143,10 @@ class CommandContext:
         with quietly(self.quiet), applied(self) as session:
             yield session
 
+    def gives(self, key: str) -> bool:
+        """Whether the command line itself has this option, and not only a variable or a profile."""
+        return any((each.key, each.source) == (key, f"--{key}") for each in self.settings)
+
     def at(self, root: str) -> "CommandContext":
         """A copy that selects this root, which must exist, with its own policy."""
         return replace(self, root=root, policy=None)

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from enum import StrEnum
+from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from grantpath.engine.inspection.models import EntityPage, GrantPage, MembershipPage
 
 # What Markdown would take for marks; it leaves an underscore inside a word alone.
-MARKS = re.compile(r"[\\`|*<\[#~]|(?<!\w)_|_(?!\w)")
+MARKS = re.compile(r"[\\`|*<\[#~&]|(?<!\w)_|_(?!\w)")
 
 
 class ListFormat(StrEnum):
@@ -78,8 +79,8 @@ def show_rows(
             for record in records(heads, rows):
                 print(json.dumps(record, ensure_ascii=False))
         case ListFormat.md:
-            for cells in (heads, ["---"] * len(heads), *([_escaped(cell) for cell in row] for row in rows)):
-                print(f"| {' | '.join(cells)} |")
+            lines = [f"| {' | '.join(map(_escaped, row))} |" for row in (heads, *rows)]
+            print(lines[0], f"| {' | '.join(['---'] * len(heads))} |", *lines[1:], sep="\n")
         case ListFormat.table:
             as_table(heads, rows)
     sys.stdout.flush()
@@ -92,14 +93,20 @@ def as_table(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
 
 
 def records(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[dict[str, Any]]:
-    """The rows for JSON."""
+    """The rows for JSON. Raises InvalidInput if two columns have the same name."""
+    for head in heads:
+        if heads.count(head) > 1:
+            raise InvalidInput(
+                f"two columns are named {head!r}, and JSON can have only one of them; name one by AS, or omit it"
+            )
     return (dict(zip(heads, map(_plain, row), strict=True)) for row in rows)
 
 
-def note_page(found: "ReferencePage | EntityPage | GrantPage | MembershipPage") -> None:
-    """Prints how many entries a page has, and the options for the next one."""
-    more = "" if found.after is None else f"; more with --after {shell_word(found.after)} --at {found.revision}"
-    note(f"{len(found.answer):,} at revision {found.revision}{more}")
+def note_page(found: "ReferencePage | EntityPage | GrantPage | MembershipPage", past: bool = False) -> None:
+    """Prints how many entries a page has, and the options for the next one. `past`: the page is of a past state."""
+    at = "--as-of" if past else "--at"
+    more = "" if found.after is None else f"; more with --after {shell_word(found.after)} {at} {found.revision}"
+    note(f"{len(found.answer):,} at revision {found.revision}{more}", partial=found.after is not None)
 
 
 def _cell(value: Any) -> str | float:
@@ -116,9 +123,16 @@ def _text(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """A value for JSON."""
-    if isinstance(value, list | tuple):
-        return [*map(_plain, value)]
-    if value is None or isinstance(value, str | bool | int | float | dict):
-        return value
-    return value.isoformat() if isinstance(value, datetime) else str(value)
+    """A value for JSON, which has no infinite numbers."""
+    match value:
+        case list() | tuple():
+            return [*map(_plain, value)]
+        case dict():
+            return {str(key): _plain(each) for key, each in value.items()}
+        case float() if not isfinite(value):
+            return None
+        case None | str() | bool() | int() | float():
+            return value
+        case datetime():
+            return value.isoformat()
+    return str(value)

@@ -175,12 +175,14 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _prepare_streams() -> None:
-    """Escapes output that cannot be encoded, and discards output to streams that were closed before the start."""
+    """Escapes output that cannot be encoded, and discards output to streams that were closed before the start. Other
+    programs get UTF-8, because escapes would change names and make JSON unreadable."""
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
+            encoding = None if stream.isatty() else "utf-8"
+            stream.reconfigure(encoding=encoding, errors="backslashreplace")
 
 
 @cache

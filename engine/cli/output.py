@@ -25,7 +25,8 @@ _QUIET = ContextVar("quiet", default=False)
 
 @contextmanager
 def quietly(quiet: bool) -> Iterator[None]:
-    """Prints no progress and no notes in the block if `quiet`; answers, errors and warnings are printed."""
+    """Prints no progress and no notes in the block if `quiet`; answers, errors and warnings are printed, and that an
+    answer is a part."""
     before = _QUIET.set(quiet)
     try:
         yield
@@ -62,9 +63,9 @@ def warn(text: str, style: str) -> None:
     err().print(styled(text, style))
 
 
-def note(text: str, style: str = "dim") -> None:
-    """Prints a note to standard error, unless --quiet is given."""
-    if not _QUIET.get():
+def note(text: str, style: str = "dim", partial: bool = False) -> None:
+    """Prints a note to standard error, unless --quiet is given; also then if it says that the answer is `partial`."""
+    if partial or not _QUIET.get():
         warn(text, style)
 
 

@@ -64,7 +64,7 @@ def read_text(path: Path) -> str:
             raise InvalidInput(f"{path}: not a regular file; name one that is not a device or a pipe")
         if path.stat().st_size > MAX_BYTES:
             raise InvalidInput(f"{path}: larger than {MAX_BYTES:,} bytes; split it")
-        return path.read_text(encoding="utf-8")
+        return path.read_bytes().decode()  # as it is: a name can contain a carriage return
     except UnicodeDecodeError as error:
         raise InvalidInput(f"{path}: not UTF-8 text (byte {error.start}); save it as UTF-8") from None
     except OSError as error:

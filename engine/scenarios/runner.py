@@ -75,7 +75,10 @@ def read_files(files: Iterable[Path]) -> list[Scenario]:
     reason."""
     scenarios = []
     for path in files:
-        for file in sorted([*path.rglob("*.yaml"), *path.rglob("*.yml")]) if path.is_dir() else [path]:
+        found = sorted([*path.rglob("*.yaml"), *path.rglob("*.yml")]) if path.is_dir() else [path]
+        if not found:
+            raise InvalidInput(f"{path} has no .yaml or .yml file; name a folder with scenarios")
+        for file in found:
             scenarios += read_scenarios(file)
     return scenarios
 

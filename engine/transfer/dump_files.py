@@ -3,7 +3,6 @@
 import hashlib
 import io
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC
@@ -18,10 +17,10 @@ from grantpath.engine.transfer.dump_meta import META
 from grantpath.engine.transfer.table_files import UNFINISHED
 from grantpath.engine.transfer.table_formats import Format
 from grantpath.graph.errors import InvalidInput
+from grantpath.graph.files.csv_text import csv_line
 from grantpath.graph.files.private_files import create_private, make_private
 
 PART = 50_000  # rows that are buffered until they are written
-_QUOTED = re.compile('[,"\r\n]')  # what a value in CSV is quoted for
 
 
 class Sink(Protocol):
@@ -73,7 +72,7 @@ class Lines:
         """Writes more rows."""
         text = io.StringIO(newline="")
         if self._format == "csv":
-            text.writelines(",".join(map(_csv_value, row)) + "\n" for row in rows)
+            text.writelines(map(csv_line, rows))
         else:
             for row in rows:
                 text.write(json.dumps(dict(zip(self._columns, row, strict=True)), ensure_ascii=False) + "\n")
@@ -81,11 +80,6 @@ class Lines:
 
     def close(self) -> None:
         """Does nothing: these formats have no footer."""
-
-
-def _csv_value(value: str) -> str:
-    """A value as CSV. The writer of the standard library does not quote a carriage return before Python 3.13."""
-    return '"' + value.replace('"', '""') + '"' if _QUOTED.search(value) else value
 
 
 class Parquet:

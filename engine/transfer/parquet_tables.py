@@ -26,10 +26,13 @@ def read_parquet_table(source: Source, columns: Sequence[str], optional: Sequenc
     """
     _check_footers(source)
     # A text that is too long for a reference is reported later, with its row.
-    there = column_names(source.parts[0]) if source.parts else []
-    kinds: dict[str, Kind] = dict.fromkeys([*columns, *(each for each in optional if each in there)], "text")
-    parts = [read_bounded([part], kinds, max_text=MAX_LINE_BYTES) for part in source.parts]
-    encoded = {column: _encoded([part.column(column) for part in parts]) for column in kinds}
+    there = [column_names(part) for part in source.parts]
+    some = [each for each in optional if any(each in names for names in there)]
+    parts = []
+    for part, names in zip(source.parts, there, strict=True):
+        kinds: dict[str, Kind] = dict.fromkeys([*columns, *(each for each in some if each in names)], "text")
+        parts.append(read_bounded([part], kinds, max_text=MAX_LINE_BYTES))
+    encoded = {column: _encoded([_texts(part, column) for part in parts]) for column in (*columns, *some)}
     numbers = np.concatenate(
         [source.number(at, 1) + np.arange(len(part), dtype=np.int64) for at, part in enumerate(parts)]
     )
@@ -57,6 +60,11 @@ def _check_footers(source: Source) -> None:
             f"{source.path}: its {size:,} bytes decode to {rows:,} rows of {taken:,} bytes, so it repeats rows or long "
             "texts; remove the duplicates"
         )
+
+
+def _texts(part: pa.Table, column: str) -> pa.ChunkedArray:
+    """A column of a part file, empty if the part does not have it."""
+    return part.column(column) if column in part.column_names else pa.chunked_array([pa.nulls(len(part), pa.string())])
 
 
 def _encoded(parts: Sequence[pa.ChunkedArray]) -> Column:

@@ -17,6 +17,7 @@ from grantpath.engine.transfer import tables
 from grantpath.engine.transfer.table_formats import COMPRESSIONS
 from grantpath.engine.transfer.tables import MAX_LINE_BYTES, Column, Problems, Source, Table, check_columns
 from grantpath.graph.errors import InvalidInput
+from grantpath.graph.language.inputs import unique_keys
 
 # The most bytes to which the compressed files of a table may be decompressed, for each of their bytes and in addition.
 RATIO = 100
@@ -178,9 +179,9 @@ def _csv_rows(
             lines.begin_row()
             line = reader.line_num + 1
     except csv.Error as error:
-        raise InvalidInput(
-            f"{lines.place(line)}: {error}; quote a value that contains a comma or a quote, and double the quotes in it"
-        ) from None
+        quoting = "quote a value that contains a comma or a quote, and double the quotes in it"
+        remedy = "shorten the value" if "field limit" in str(error) else quoting
+        raise InvalidInput(f"{lines.place(line)}: {error}; {remedy}") from None
 
 
 def _json_rows(
@@ -193,7 +194,7 @@ def _json_rows(
             continue
         number = lines.number(lines.line)
         try:
-            row = json.loads(text, object_pairs_hook=_unique_keys)
+            row = json.loads(text, object_pairs_hook=unique_keys)
         except (ValueError, RecursionError) as error:
             yield number, f"{error}; each line must be one object, e.g. {example}"
             continue
@@ -201,13 +202,6 @@ def _json_rows(
             row = {**row, **{column: "" for column in optional if row.get(column) is None}}
         wrong = _wrong_object(row, [*columns, *optional])
         yield number, f"{wrong}; write {example}" if wrong else [row[column] for column in (*columns, *optional)]
-
-
-def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    row = dict(pairs)
-    if len(row) < len(pairs):
-        raise ValueError("duplicate key")
-    return row
 
 
 def _wrong_object(row: Any, columns: Sequence[str]) -> str | None:

@@ -1,6 +1,7 @@
 """Validates the arguments of callers."""
 
 from pathlib import Path
+from typing import Any
 
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.language.reference import MAX_REFERENCE_BYTES, encodable
@@ -16,6 +17,14 @@ def need_text(what: str, text: str) -> None:
         raise InvalidInput(
             f"{what}={short(str(text))} must be a string of at most {MAX_REFERENCE_BYTES} bytes of UTF-8"
         )
+
+
+def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The hook of json.loads that raises ValueError for a duplicate key, of which the last one would win."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("duplicate key")
+    return found
 
 
 def need_flag(what: str, value: bool) -> None:

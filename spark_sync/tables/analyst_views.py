@@ -56,7 +56,7 @@ def register(spark: "SparkSession", path: AnyPath | str, schema: str = SCHEMA) -
     return [each.name for each in views]
 
 
-def duckdb_views(path: AnyPath | str, schema: str = SCHEMA) -> str:
+def duckdb_views(path: AnyPath | str | Snapshot, schema: str = SCHEMA) -> str:
     """The same views as statements for DuckDB, which reads the files itself: `duckdb.execute(duckdb_views("OUT"))`.
 
     Raises InvalidInput if `path` is not a snapshot, or `schema` is not a plain name.
@@ -73,11 +73,11 @@ def duckdb_views(path: AnyPath | str, schema: str = SCHEMA) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _found(path: AnyPath | str, schema: str) -> tuple[Snapshot, dict[str, AnyPath], list[_View]]:
+def _found(path: AnyPath | str | Snapshot, schema: str) -> tuple[Snapshot, dict[str, AnyPath], list[_View]]:
     """The snapshot, its files by their names in views.sql, and the views that can be made of these."""
     if not _NAME.match(schema):
         raise InvalidInput(f"{short(schema)!r} cannot be the name of a schema; use letters, digits and _")
-    source = Snapshot(path)
+    source = path if isinstance(path, Snapshot) else Snapshot(path)
     tables = {}
     for name in _needed():
         if source.has(name):

@@ -25,14 +25,15 @@ def sql(snapshot: AnyPath | str, statement: str) -> SqlAnswer:
     """The answer of one SQL statement over the views of a snapshot: a query, or `COPY (...) TO 'file'`.
 
     The views are those of `duckdb_views`, with or without the schema before their names. Needs the extra `review`.
-    Raises InvalidInput if the folder is not a snapshot, if the statement is not one of these, or if DuckDB rejects it.
+    Raises InvalidInput if the folder is not a snapshot, if the statement is not one of these, if DuckDB rejects it, or
+    if the files were replaced meanwhile, which only the first update of a snapshot does.
     """
     need_extra("review", "SQL over a snapshot", "duckdb")
     import duckdb
 
     source = Snapshot(snapshot)
     with duckdb.connect() as database:
-        database.execute(duckdb_views(snapshot))
+        database.execute(duckdb_views(source))
         database.execute(f"set search_path = '{SCHEMA}'")
         try:
             statements = duckdb.extract_statements(statement)
@@ -43,8 +44,9 @@ def sql(snapshot: AnyPath | str, statement: str) -> SqlAnswer:
                     f"write one `select` or one `copy (...) to 'file'`, not {found}: a snapshot is only read"
                 )
             answer = database.execute(statements[0])
-            columns = [column[0] for column in answer.description or ()]
-            return SqlAnswer(columns, answer.fetchall(), source.meta.revision)
+            columns, rows = [column[0] for column in answer.description or ()], answer.fetchall()
+            source.need_same()
+            return SqlAnswer(columns, rows, source.meta.revision)
         except duckdb.Error as error:
             what = str(error).partition("\n\nLINE")[0].replace("\n", " ").strip()
             views = f"; the views are {_names(database)}" if isinstance(error, duckdb.CatalogException) else ""

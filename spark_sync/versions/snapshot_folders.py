@@ -22,7 +22,7 @@ def building(target: Path, replace: bool = False) -> Iterator[Path]:
     left is removed first. Raises InvalidInput if the target already exists or cannot be created, or another process is
     writing it, and GrantpathError if the disk is full.
     """
-    if target.exists() and not replace:
+    if os.path.lexists(target) and not replace:
         raise _exists(target)
     with alone(target):
         fresh, former = (target.with_name(f".{target.name}.{which}") for which in ("new", "old"))
@@ -30,7 +30,7 @@ def building(target: Path, replace: bool = False) -> Iterator[Path]:
             shutil.rmtree(fresh, ignore_errors=True)
             if replace:
                 _put_back(former, target, fresh)  # a process was killed between its two renames
-            if target.exists() and not replace:
+            if os.path.lexists(target) and not replace:
                 raise _exists(target)
             _make(fresh, target)
             yield fresh
@@ -78,9 +78,10 @@ def _make(fresh: Path, target: Path) -> None:
 
 @contextlib.contextmanager
 def alone(target: Path) -> Iterator[None]:
-    """Locks the target by a lock file next to it. Raises InvalidInput if another process has the lock. The lock ends
-    with the process; its forked children do not have the lock."""
-    path = target.with_name(f".{target.name}.lock")
+    """Locks the target by a lock file next to it, under all names that links give it. Raises InvalidInput if another
+    process has the lock. The lock ends with the process; its forked children do not have the lock."""
+    folder, name = os.path.split(os.path.realpath(target))
+    path = Path(folder) / f".{name}.lock"
     handle = None
     while handle is None:
         handle = _locked(path, target)

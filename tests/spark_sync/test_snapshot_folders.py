@@ -329,6 +329,24 @@ def test_folder_name_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
         spark_session.place(Path(os.fsdecode(b"/tmp/\xff")))
 
 
+def test_a_folder_has_one_lock_under_all_its_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "link").symlink_to("out")
+    monkeypatch.chdir(tmp_path / "out")
+    for name in (Path("."), Path("../out"), tmp_path / "link"):
+        with alone(tmp_path / "out"), pytest.raises(InvalidInput, match="being written"), alone(name):
+            pass
+        with alone(name), pytest.raises(InvalidInput, match="being written"), alone(tmp_path / "out"):
+            pass
+
+
+def test_a_link_to_nothing_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("out")
+    with pytest.raises(InvalidInput, match=r"link already exists; name a new folder"), building(tmp_path / "link"):
+        pass
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["link"]
+
+
 def test_a_lock_ends_with_its_process_and_not_with_its_children(tmp_path: Path) -> None:
     run = subprocess.Popen([sys.executable, "-c", LOCKED, str(tmp_path / "out")], stdout=subprocess.PIPE, text=True)
     assert run.stdout

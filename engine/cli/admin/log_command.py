@@ -1,5 +1,6 @@
 """The command `log`: the history of a root."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,8 +15,10 @@ if TYPE_CHECKING:
     from grantpath.engine.change.audit_log import Log, Logged
 
 MOST = 10_000  # audit_log.MOST; that module takes long to import
+USUAL = 20  # entries that are shown
 TIME = "a day or a time in UTC, e.g. 2026-01-31 or 2026-01-31T12:00"
-Limit = Annotated[int, typer.Option(min=1, max=MOST, metavar="N", help="show the last N entries")]
+OF_FIRST = "with --refused also the others of the first revision"
+Limit = Annotated[int, typer.Option(min=1, max=MOST, metavar="N", help=f"show the last N entries; {OF_FIRST}")]
 Actor = Annotated[str | None, typer.Option("--by", metavar="SUBJECT", help="only changes by this user, e.g. user:ann")]
 ALSO = ", including changes whose statement names another entity"
 About = Annotated[str | None, typer.Option("--object", metavar="REF", help=f"only changes of this object{ALSO}")]
@@ -47,7 +50,7 @@ def register(app: typer.Typer) -> None:
 
 def log(
     session: CommandContext,
-    limit: Limit = 20,
+    limit: Limit = USUAL,
     by: Actor = None,
     object_: About = None,
     subject: Subject = None,
@@ -72,15 +75,30 @@ def log(
     --by, --object and --subject also find entries under other names that the entity has had.
 
     --verify checks the hash chain of the log instead. Exit code 0: no entry was altered, 1: an entry was altered.
-    --prune-before removes old entries permanently, and keeps the chain verifiable.
+    --prune-before removes old entries permanently, and keeps the chain verifiable. Neither takes a filter.
     """
-    if verify and prune_before is not None:
-        raise typer.BadParameter("--verify and --prune-before cannot be combined; give one of them")
+    filters = {
+        "--limit": limit != USUAL or None,
+        "--object": object_,
+        "--subject": subject,
+        "--since": since,
+        "--until": until,
+        "--revision": revision,
+        "--after": after,
+        "--before": before,
+        "--id": id_,
+        "--refused": refused or None,
+        "--format": format_,
+    }
     if prune_before is not None:
+        _need_none("--prune-before", {"--verify": verify or None, "--head": head, **filters})
         prune_log(session, prune_before, by, yes)
         return 0
-    if verify or head is not None:
+    if verify:
+        _need_none("--verify", {"--by": by, "--yes": yes or None, **filters})
         return verify_log(session, head)
+    if head is not None or yes:
+        raise typer.BadParameter("--head needs --verify" if head is not None else "--yes needs --prune-before")
     if revision is not None:
         after, before = max(revision - 1, after or 0), min(revision + 1, before or revision + 1)
     from grantpath.engine.change.audit_log import moment
@@ -108,10 +126,18 @@ def log(
     ):
         return 0
     if not entries.complete:
-        note(f"more entries match: --limit N shows the last N, --before {entries[0].revision} the previous ones")
+        more = f"--limit N shows the last N, --before {entries[0].revision} the previous ones"
+        note(f"more entries match: {more}", partial=True)
     elif authorizer.log_begins is not None and not refused:
         note(f"the log begins at revision {authorizer.log_begins}: older entries were pruned")
     return 0
+
+
+def _need_none(what: str, others: Mapping[str, object]) -> None:
+    """Raises BadParameter if one of the other options, which would have no effect, is given."""
+    for name, value in others.items():
+        if value is not None:
+            raise typer.BadParameter(f"{what} and {name} cannot be combined; give one of them")
 
 
 def _summary(entry: "Logged") -> dict[str, Any]:

@@ -6,7 +6,7 @@ import typer
 
 from grantpath.engine.cli.context import CommandContext, command
 from grantpath.engine.cli.output import emit, out, reporting, styled
-from grantpath.graph.errors import ServerError
+from grantpath.graph.errors import InvalidInput, ServerError
 
 if TYPE_CHECKING:
     from grantpath.graph.embedded.server import ServerStatus
@@ -29,6 +29,7 @@ def up(session: CommandContext, neo4j: Line = None) -> None:
     """Start the embedded Neo4j server if it is not running. Its data are kept between runs."""
     from grantpath.graph.embedded import server
 
+    _need_own(session)
     with reporting("starting Neo4j") as progress:
         running = server.up(neo4j, progress=progress)
     _show(session, running)
@@ -38,6 +39,7 @@ def down(session: CommandContext, neo4j: Line = None) -> None:
     """Stop the embedded server; its data are kept."""
     from grantpath.graph.embedded import server
 
+    _need_own(session)
     with reporting("stopping Neo4j"):
         stopped = server.down(neo4j)
     if session.json:
@@ -50,6 +52,7 @@ def status(session: CommandContext, neo4j: Line = None) -> None:
     """Print whether the embedded server runs, its address and its login."""
     from grantpath.graph.embedded import server
 
+    _need_own(session)
     _show(session, server.status(neo4j))
 
 
@@ -64,6 +67,9 @@ def browser(
     """
     from grantpath.graph.embedded import server
 
+    _need_own(session)
+    if session.gives("root") and ":" not in str(session.root):
+        raise InvalidInput(f"--root {session.root} has no type; write it as TYPE:NAME, e.g. metalake:{session.root}")
     with reporting("starting Neo4j") as progress:
         running = server.up(neo4j, progress=progress)
     guide = _write_guide(running, session.root)
@@ -78,6 +84,12 @@ def browser(
 
         if not webbrowser.open(guide):
             raise ServerError(f"no web browser could be opened on this machine; open {guide} yourself")
+
+
+def _need_own(session: CommandContext) -> None:
+    """Raises InvalidInput for --uri: these commands are about the server that grantpath starts."""
+    if session.gives("uri"):
+        raise InvalidInput("this command is about the embedded server, and would ignore --uri; omit it")
 
 
 def _write_guide(running: "ServerStatus", root: str | None) -> str:

@@ -72,6 +72,9 @@ def _list(
     before: CommandContext = context.find_root().obj or CommandContext()
     given = before.but(root=root, uri=uri, json=json, quiet=quiet, timeout=timeout, profile=profile)
     context.find_root().obj = given
+    if context.invoked_subcommand is not None and (dropped or admins):
+        option = "--dropped" if dropped else "--admins"
+        raise InvalidInput(f"{option} stands before {context.invoked_subcommand}; write roots list {option}")
     if context.invoked_subcommand is None:
         with given.running() as session:
             list_roots(session, dropped, admins)

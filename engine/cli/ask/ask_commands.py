@@ -259,7 +259,7 @@ def who(
             at_least=at_least,
             as_of=past(authorizer, as_of, snapshot),
         )
-        _list(found, form)
+        _list(found, form, as_of is not None)
 
 
 def which(
@@ -295,7 +295,7 @@ def which(
             at_least=at_least,
             as_of=past(authorizer, as_of, snapshot),
         )
-        _list(found, form)
+        _list(found, form, as_of is not None)
 
 
 def asked(check: "Check") -> str:
@@ -314,7 +314,7 @@ def show_decision(decision: "Decision") -> None:
     lines(console, "missing", decision.missing, "yellow")
 
 
-def _list(listing: "Listing", form: ListFormat | None) -> None:
+def _list(listing: "Listing", form: ListFormat | None, past: bool) -> None:
     found = listing.read()
     if show_as(form, found, lambda: show_lines(found.answer)):
-        note_page(found)
+        note_page(found, past)

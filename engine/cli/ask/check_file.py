@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from grantpath.engine.cli.context import CommandContext, past
 from grantpath.engine.cli.output import note
 from grantpath.graph.errors import Invalid, InvalidInput
+from grantpath.graph.language.inputs import unique_keys
 from grantpath.graph.language.statement import MAX_LINE, Check, parse_asked
 from grantpath.graph.messages import printable, read_printed
 
@@ -154,13 +155,16 @@ def _lines(file: IO[bytes], shown: str) -> Iterator[_CheckLine]:
 
 def check_from_json(text: str) -> Check:
     """The check of a JSON line. Raises InvalidInput."""
+    form = "write an object with subject, name and object, and if needed as_role and with"
     try:
         found = _JsonCheck.model_validate_json(text)
+        json.loads(text, object_pairs_hook=unique_keys)
     except ValidationError as error:
         first = error.errors()[0]
         place = f"{'.'.join(map(str, first['loc']))}: " if first["loc"] else ""
-        form = "write an object with subject, name and object, and if needed as_role and with"
         raise InvalidInput(f"{place}{first['msg']}; {form}") from None
+    except ValueError as error:
+        raise InvalidInput(f"{error}; {form}") from None
     return Check(subject=found.subject, name=found.name, object=found.object, as_role=found.as_role, with_=found.with_)
 
 

@@ -100,4 +100,4 @@ def _notes(found: "CatalogueAnswer") -> None:
         note(found.reason, "yellow")
     more = "" if found.complete else "; there are more, raise --limit"
     omits = catalogue()[found.question.name].omits
-    note(f"{len(found.answer):,} at revision {found.revision}{more}. Left out: {omits}")
+    note(f"{len(found.answer):,} at revision {found.revision}{more}. Left out: {omits}", partial=not found.complete)

@@ -59,7 +59,7 @@ def load(
     removes. If that is more than a tenth of a table, or if a table file is missing, it asks first; without a terminal,
     --yes must confirm it. --create creates a new root; with --dry-run, none is left. --dry-run --effects also lists
     who would gain and who would lose which privileges and operations on what.
-    --only subjects,members reads these two tables and no other file, e.g. those of an identity provider. With
+    --only subjects,members loads these two tables and no other one, e.g. those of an identity provider. With
     --replace, it removes the subjects and memberships that they do not list; a subject with grants or ownerships stays,
     and is printed.
 
@@ -148,7 +148,7 @@ def _loaded(
     try:
         return run(look)
     except InvalidInput:
-        if not (asks and seen):
+        if not (asks and seen and seen[-1].needs_consent):  # it is an error of another kind
             raise
     # ask without holding the root's lock, which blocks all writers
     if not typer.confirm("Remove all of these?", err=True):

@@ -57,5 +57,5 @@ def _beside(snapshot: str) -> Path:
 
     folder = path_at(snapshot)
     if isinstance(folder, Path):
-        return Path(f"{folder}.html")
+        return Path(f"{folder.resolve()}.html") if folder.name in ("", "..") else Path(f"{folder}.html")
     raise InvalidInput(f"{folder} is not a folder on this machine; name the file to create with --out")

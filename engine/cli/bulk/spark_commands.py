@@ -91,9 +91,11 @@ def access(
     from grantpath.spark_sync.bulk.bulk_access import access as compute
 
     form = wanted(session.json, format_)
-    asked = split_names(names)
+    asked = _named("--names", names)
     with working("answering for all users") as progress:
-        report = compute(snapshot, asked or None, split_names(expand), progress, broadcast_limit, in_process_limit)
+        report = compute(
+            snapshot, asked or None, _named("--expand", expand), progress, broadcast_limit, in_process_limit
+        )
     heads, rows = ("name", "type", "pairs"), [(*key, many) for key, many in report.accessible.items()]
     head = {"complete": True, "reach_rows": report.reach_rows, "seconds": report.seconds}
     show_rows(
@@ -103,6 +105,15 @@ def access(
         own=lambda: _show_access(report, tops=bool(asked)),
         as_json=lambda: emit({"answer": [*records(heads, rows)], **head}),
     )
+
+
+def _named(option: str, values: list[str]) -> list[str]:
+    """The names in the values of an option. Raises InvalidInput if it is given and names nothing: an empty variable
+    would otherwise mean all names."""
+    found = split_names(values)
+    if values and not found:
+        raise InvalidInput(f"{option} names nothing; write NAME,NAME, or omit it")
+    return found
 
 
 def _show_access(report: "AccessReport", tops: bool) -> None:
@@ -143,7 +154,9 @@ def ask(
 
     form = wanted(session.json, format_)
     if as_of is None:
-        found, state = ask_snapshot(snapshot, question), _state(Mirrored(snapshot))
+        found, mirrored = ask_snapshot(snapshot, question), Mirrored(snapshot)
+        same = mirrored.meta.revision == found.revision  # it can be updated at any time
+        state = _state(mirrored) if same else f"revision {found.revision} of {mirrored.meta.root}"
     else:
         with session.at(session.root or Mirrored(snapshot).meta.root).open() as authorizer:
             found = ask_snapshot(snapshot, question, as_of=as_of, authorizer=authorizer)
@@ -193,7 +206,7 @@ def diff(
     from grantpath.spark_sync.bulk.difference import diff as compare
 
     form = wanted(session.json, format_)
-    found = compare(before, after, split_names(names) or None)
+    found = compare(before, after, _named("--names", names) or None)
     show_rows(
         form,
         DIFFERENCE,

@@ -2,7 +2,7 @@
 
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,13 +13,12 @@ from grantpath.engine.cli.change.consent import Yes, confirm_drop, confirm_openi
 from grantpath.engine.cli.change.effects_view import show_effects
 from grantpath.engine.cli.context import As, CommandContext, Create, command
 from grantpath.engine.cli.output import emit, out, show_lists, styled
-from grantpath.graph.errors import GrantpathError, Invalid, InvalidInput, Refused
+from grantpath.graph.errors import GrantpathError, Invalid, InvalidInput, Refused, Unknown
 from grantpath.graph.messages import how_many, printable, read_printed
 
 if TYPE_CHECKING:
     from grantpath.engine.answers.access_effects import Effects
     from grantpath.engine.authorizer.authorizer import Outcome
-    from grantpath.engine.change.change_plan import ChangePlan
     from grantpath.engine.change.made import Change
     from grantpath.engine.cli.command_authorizer import CommandAuthorizer
     from grantpath.graph.language.reference import Reference
@@ -80,10 +79,10 @@ def change(
 
     Statements: add REF, drop REF, member SUBJECT of SUBJECT, remove SUBJECT from SUBJECT, owner SUBJECT of REF,
     hand over SUBJECT to SUBJECT (everything that the first one owns), rename REF to NAME, move REF to REF (the new
-    parent), allow (or deny) PRIVILEGE on REF to SUBJECT, revoke allow (or deny) PRIVILEGE on REF from SUBJECT. With
-    `until 2026-12-31T00:00:00Z` after member, allow or deny, the fact is removed at that time. A file has one statement
-    per line; each sees the ones before it (with --each --dry-run, only the present state). Lines that start with # are
-    ignored.
+    parent), tag REF with REF, untag REF from REF, allow (or deny) PRIVILEGE on REF to SUBJECT, revoke allow (or deny)
+    PRIVILEGE on REF from SUBJECT. With `until 2026-12-31T00:00:00Z` after member, allow or deny, the fact is removed at
+    that time. A file has one statement per line; each sees the ones before it (with --each --dry-run, only the present
+    state). Lines that start with # are ignored.
 
     With --by, the policy decides whether the actor is allowed to make the change; without it, a fact is written. With
     --create, the root is created if it does not exist; with --create --by, by this user, who becomes its owner. With
@@ -106,7 +105,7 @@ def change(
     if statement is not None:
         parse_statement(statement)
         with session.open(create, history, by=by if create else None, dry_run=dry_run) as authorizer:
-            consent_to_drop(authorizer, [statement], dry_run or yes, by, as_)
+            consent_to_drop(authorizer, [statement], dry_run or yes, by, as_, each)
             if effects:
                 planned = authorizer.plan([statement], by=by, as_role=as_)
                 show_changes(session, [*planned.changes], True, _summary(planned.changes[0], True), planned.effects)
@@ -121,7 +120,7 @@ def change(
         session.open(create, history, by=by if create else None, dry_run=dry_run) as authorizer,
         naming_the_line(str(file), lines, before),
     ):
-        consent_to_drop(authorizer, texts, dry_run or yes, by, as_)
+        consent_to_drop(authorizer, texts, dry_run or yes, by, as_, each)
         if each:
             outcomes = authorizer.change_all(texts, by=by, as_role=as_, id=id_, dry_run=dry_run, each=True)
             return show_each(session, str(file), lines, outcomes, dry_run)
@@ -149,53 +148,85 @@ def naming_the_line(file: str, lines: list[tuple[int, str]], before: str = NONE_
 
 
 def consent_to_drop(
-    authorizer: "CommandAuthorizer", statements: list[str], given: bool, by: str | None, as_role: str | None
+    authorizer: "CommandAuthorizer",
+    statements: list[str],
+    given: bool,
+    by: str | None,
+    as_role: str | None,
+    each: bool = False,
 ) -> None:
     """Asks for consent to statements that drop the root with everything in it, or a tag that has a DENY. Raises
-    InvalidInput without it."""
+    InvalidInput without it. `each`: the others are made if one of them is wrong."""
     from grantpath.engine.tenants.registry import sizes
 
     if given:
         return
-    drops = {text: ref for text in statements if (ref := _dropped(authorizer, text))}
-    of_tags = [text for text, ref in drops.items() if ref.type in authorizer.policy.file.tags]
-    if of_tags and (planned := _planned(authorizer, (statements, of_tags), by, as_role)):
-        denies = [fact for change in planned.changes for fact in _denies_on_dropped(change)]
+    dropped = [ref for text in statements if (ref := _object_of(authorizer, text, "drop"))]
+    if any(ref != authorizer.root and _tag_types(authorizer, ref) for ref in dropped):
+        denies, effects = _ended_denies(authorizer, statements, by, as_role, each)
         if denies:
-            confirm_opening(denies, planned.effects)
-    if authorizer.root in drops.values():
+            confirm_opening(denies, effects)
+    if authorizer.root in dropped:
         row = sizes(authorizer.store, authorizer.tenant)
         holds = how_many({name: row[name] for name in ("subjects", "objects", "members", "owners", "tags", "grants")})
         confirm_drop(authorizer.root.text, holds)
 
 
-def _planned(
-    authorizer: "CommandAuthorizer", batches: Iterable[list[str]], by: str | None, as_role: str | None
-) -> "ChangePlan | None":
-    """The plan of the first batch that has one; the change itself reports what is wrong in the others."""
-    for batch in batches:
-        with suppress(GrantpathError):
-            return authorizer.plan(batch, by=by, as_role=as_role)
-    return None
+def _ended_denies(
+    authorizer: "CommandAuthorizer", statements: list[str], by: str | None, as_role: str | None, each: bool
+) -> "tuple[list[str], Effects | None]":
+    """The DENYs on the tags that statements drop, as statements, and the effects of all statements, if they can be
+    planned together. No DENYs if nothing will be done: the change itself reports why."""
+    try:
+        planned = authorizer.plan(statements, by=by, as_role=as_role)
+    except GrantpathError:  # also if the change is too large for a plan
+        if not each:
+            try:
+                authorizer.change_all(statements, by=by, as_role=as_role, dry_run=True)
+            except (Refused, Invalid):
+                return [], None
+        return _present_denies(authorizer, statements), None
+    return [fact for change in planned.changes for fact in _denies_on_dropped(authorizer, change)], planned.effects
 
 
-def _denies_on_dropped(change: "Change") -> list[str]:
-    """The DENYs on the entity that a change drops, as statements."""
+def _denies_on_dropped(authorizer: "CommandAuthorizer", change: "Change") -> list[str]:
+    """The DENYs on the tags that a change drops, as statements."""
+    from grantpath.graph.language.reference import type_of
     from grantpath.graph.language.statement import parse_statement
 
-    asked = parse_statement(change.question.statement)
-    removed = [(fact, parse_statement(fact)) for fact in change.removed if asked.kind == "drop"]
-    return [fact for fact, words in removed if (words.effect, words.object) == ("DENY", asked.object)]
+    if parse_statement(change.question.statement).kind != "drop":
+        return []
+    removed = [(fact, parse_statement(fact)) for fact in change.removed]
+    tags = authorizer.policy.file.tags
+    return [fact for fact, words in removed if words.effect == "DENY" and type_of(words.object) in tags]
 
 
-def _dropped(authorizer: "CommandAuthorizer", text: str) -> "Reference | None":
-    """The reference that a statement drops; None for other statements."""
+def _present_denies(authorizer: "CommandAuthorizer", statements: list[str]) -> list[str]:
+    """The DENYs that are now on the tags which statements drop, and on those that they rename before."""
+    found = [ref for kind in ("drop", "rename") for text in statements if (ref := _object_of(authorizer, text, kind))]
+    denies: list[str] = []
+    for ref in found:
+        with suppress(Unknown):
+            for type_ in _tag_types(authorizer, ref):
+                tags = [ref.text] if type_ == ref.type else authorizer.list(type_, under=ref.text).answer
+                denies += [fact.statement for tag in tags for fact in authorizer.grants(on=tag, effect="DENY").answer]
+    return denies
+
+
+def _tag_types(authorizer: "CommandAuthorizer", ref: "Reference") -> list[str]:
+    """The types of the tags that are dropped with an entity: its own, and those below it."""
+    below = authorizer.policy.names.below(ref.type)
+    return [type_ for type_ in authorizer.policy.file.tags if type_ == ref.type or type_ in below]
+
+
+def _object_of(authorizer: "CommandAuthorizer", text: str, kind: str) -> "Reference | None":
+    """The reference that a statement of a kind is about; None for other statements."""
     from grantpath.graph.language.statement import parse_statement
 
     try:
         statement = parse_statement(text)
-        dropped = authorizer.policy.reference(statement.object, authorizer.root)
-        return dropped if statement.kind == "drop" else None
+        object_ = authorizer.policy.reference(statement.object, authorizer.root)
+        return object_ if statement.kind == kind else None
     except Invalid:
         return None  # the change itself reports the error
 

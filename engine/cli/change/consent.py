@@ -16,19 +16,24 @@ Yes = Annotated[bool, typer.Option("--yes", help="drop without asking")]
 NAMED = 5  # DENYs that end, and effects, that a question names
 
 
-def confirm_opening(denies: list[str], effects: "Effects") -> None:
-    """Asks at the terminal whether to drop tags that have these DENYs, and names the access that is gained. Raises
-    InvalidInput without consent."""
-    gains = [each.sentence() for each in effects.effects if each.effect == "gain"]
-    more = f"; and {len(gains) - NAMED:,} more" if len(gains) > NAMED else ""
+def confirm_opening(denies: list[str], effects: "Effects | None") -> None:
+    """Asks at the terminal whether to drop tags that have these DENYs, and names the access that is gained; None if it
+    could not be found out. Raises InvalidInput without consent."""
     ends = f"dropping the tag ends {'; '.join(denies[:NAMED])}{'; ...' * (len(denies) > NAMED)}"
-    opens = f"{'; '.join(gains[:NAMED])}{more}" if gains else "no user gains anything now"
-    what = printable(f"{ends}: {opens}")
+    what = printable(f"{ends}: {_opened(effects)}")
     if not sys.stdin.isatty():
         raise InvalidInput(f"{what}; confirm it with --yes")
     warn(what, "yellow")
     if not typer.confirm("Drop it?", err=True):
         raise InvalidInput("nothing is dropped")
+
+
+def _opened(effects: "Effects | None") -> str:
+    if effects is None:
+        return "these statements cannot be planned together, so it is not known who gains what"
+    gains = [each.sentence() for each in effects.effects if each.effect == "gain"]
+    more = f"; and {len(gains) - NAMED:,} more" if len(gains) > NAMED else ""
+    return f"{'; '.join(gains[:NAMED])}{more}" if gains else "no user gains anything now"
 
 
 def confirm_drop(root: str, holds: str) -> None:

@@ -47,7 +47,8 @@ def ending(session: CommandContext, within: Within = None, limit: Limit = 1_000,
         found = authorizer.ending(within=time_left, limit=limit)
     rows = [(end_text(each.until), each.statement) for each in found]
     if show_as(form, found, lambda: show_table(("until", "statement"), rows)) and not found.complete:
-        note(f"only the first {limit:,}; --within TIME lists fewer, and --limit up to {MOST_LISTED:,}", "yellow")
+        limits = f"--within TIME lists fewer, and --limit up to {MOST_LISTED:,}"
+        note(f"only the first {limit:,}; {limits}", "yellow", partial=True)
 
 
 def expire(session: CommandContext, watch: Watch = False) -> None:

@@ -175,9 +175,14 @@ class SnapshotReader:
         for column in table.column_names:
             if table[column].null_count:
                 raise self._broken(name, f"the column {column!r} has empty values")
+        self.need_same()
+        return table
+
+    def need_same(self) -> None:
+        """Raises InvalidInput if the files that are read were replaced since the snapshot was opened. Only its first
+        update does that; a later one writes other files."""
         if isinstance(self._given, Path) and self.folder == self._given != current_version(self._given):
             raise InvalidInput(f"{self._given} was updated while it was read; run the command again")
-        return table
 
     def _broken(self, table: str, what: str) -> InvalidInput:
         return InvalidInput(f"{self.folder / table}: {what}; write the snapshot again")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from grantpath.engine import Authorizer, Inconsistent, Invalid, InvalidInput, InvalidReference, Refused
+from grantpath.engine import Authorizer, Inconsistent, Invalid, InvalidInput, InvalidReference, Log, Refused
 
 from ...conftest import Tenants
 
@@ -135,6 +135,20 @@ def test_log_is_filtered_by_time(auth: Authorizer) -> None:
         with pytest.raises(InvalidInput, match="has no zone; pass a time with one"):
             read()
     assert statements(auth, until=datetime(2020, 1, 1, tzinfo=UTC)) == []
+
+
+def test_pages_of_refused_attempts_have_all_of_one_revision(auth: Authorizer) -> None:
+    pages: list[Log] = []
+    for number in range(12):
+        with pytest.raises(Refused):
+            auth.change(f"add catalog:c{number}", by="user:bob")
+        if number in (3, 9):
+            auth.change(f"add user:u{number}")
+    while not pages or not pages[-1].complete:
+        pages.append(auth.log(refused=True, limit=2, before=pages[-1].read().before if pages else None))
+    assert [each.statement for page in reversed(pages) for each in page] == statements(auth, refused=True)
+    assert [len(each) for each in pages] == [2, 6, 4, 1]
+    assert len(auth.log(refused=True, limit=13)) == 13
 
 
 def test_log_is_read_in_pages(auth: Authorizer) -> None:

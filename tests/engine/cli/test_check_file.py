@@ -98,6 +98,10 @@ def test_second_objects_and_roles_belong_to_the_line(ask: Run) -> None:
         ('{"subject": "user:bob"}', "name: Field required; write an object with subject, name and object"),
         ('{"subject": 1, "name": "x", "object": "y"}', "subject: Input should be a valid string"),
         ('{"subject": "user:bob", "name": "x", "object": "y", "root": "z"}', "root: Extra inputs"),
+        (
+            '{"subject": "user:bob", "subject": "user:ann", "name": "x", "object": "y"}',
+            "duplicate key; write an object",
+        ),
         ("{", "Invalid JSON"),
         ("x" * 100_000, "it is longer than 20,000 characters"),
         ("# " + "x" * 100_000, "it is longer than 20,000 characters"),

@@ -1,6 +1,7 @@
 """An error on the command line is one clear line, even if the output is closed."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -27,6 +28,12 @@ __all__ = ["facts", "run"]
         (["list", "user", "--format", "xml"], "Invalid value for '--format': 'xml' is not one of 'table', 'csv'"),
         (["grants", "catalog:hr"], "unexpected: catalog:hr; remove it, or give it by --on REF or --to SUBJECT"),
         (["question", "what_has_a_tag"], "tag, type are missing; give them, e.g. tag=tag:pii type=table"),
+        (["access", "nowhere", "--names", ""], "--names names nothing; write NAME,NAME, or omit it"),
+        (["access", "nowhere", "--names", "load_table", "--expand", ","], "--expand names nothing"),
+        (["diff", "nowhere", "nowhere", "--names", ","], "--names names nothing"),
+        (["roots", "--dropped", "list"], "--dropped stands before list; write roots list --dropped"),
+        (["up", "--uri", "bolt://127.0.0.1:1"], "is about the embedded server, and would ignore --uri; omit it"),
+        (["down", "--uri", "bolt://127.0.0.1:1"], "would ignore --uri"),
         (["chekc"], "No such command 'chekc'"),
         (["policy", "show", "gravitini"], "the policy 'gravitini' is unknown"),
         (
@@ -86,6 +93,16 @@ def test_an_interrupt_that_breaks_a_connection_is_quiet_too(run: Run, monkeypatc
 
     monkeypatch.setattr("grantpath.graph.embedded.server.status", interrupt)
     assert run("status") == Ran(130, "", "")
+
+
+def test_output_for_other_programs_is_utf8(home_of_tests: Path) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-m", "grantpath.engine.cli", "policy", "show", "\u00e9\U0001f600", "--json"],
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        check=False,
+    )
+    assert "\u00e9\U0001f600" in json.loads(ran.stderr.decode())["error"]
 
 
 @pytest.mark.slow

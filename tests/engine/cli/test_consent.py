@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
+from grantpath.engine.authorizer.authorizer import Authorizer
 from grantpath.engine.cli.change import change_commands
 from grantpath.engine.scenarios import runner
 from grantpath.engine.scenarios.scenario_file import read_scenarios
 from grantpath.engine.tenants import registry
-from grantpath.graph.errors import InvalidInput
+from grantpath.graph.errors import Inconsistent, InvalidInput
 from grantpath.graph.guard.store import Store
 
 from ...support.command_line import Run, run
@@ -111,6 +112,50 @@ def test_a_tag_with_a_deny_is_dropped_only_with_consent(
 
 
 @pytest.mark.parametrize(
+    "wrong", ["drop tag:typo", "drop metalake", "revoke allow SELECT_TABLE on tag:pii from user:bob"]
+)
+def test_a_wrong_line_does_not_hide_that_a_tag_with_a_deny_is_dropped(
+    run: Run, store: Store, tmp_path: Path, wrong: str
+) -> None:
+    name = f"metalake:tagged_{uuid.uuid4().hex[:8]}"
+    file = tmp_path / "changes.txt"
+    file.write_text("\n".join([*TAGGED, DENY]))
+    words = ["change", "--file", str(file), "--root", name]
+    try:
+        assert run(*words, "--policy", "lakehouse", "--create").code == 0
+        file.write_text(f"{wrong}\ndrop tag:pii\n")
+        asked = run(*words, "--each")
+        assert (asked.code, "ends deny SELECT_TABLE on tag:pii to user:bob: " in asked.err) == (2, True), asked.err
+        assert "it is not known who gains what; confirm it with --yes" in asked.err
+        assert run("check", "user:bob", "SELECT_TABLE", "table:hr.s.t", "--root", name).code == 1
+        all_or_nothing = run(*words)  # nothing will be done, so nothing asks
+        assert (all_or_nothing.code, "--yes" in all_or_nothing.err) == (2, False), all_or_nothing.err
+        assert run(*words, "--each", "--yes").code == 2
+        assert run("check", "user:bob", "SELECT_TABLE", "table:hr.s.t", "--root", name).code == 0
+    finally:
+        registry.remove(store, name)
+
+
+def test_a_tag_is_dropped_only_with_consent_if_its_drop_cannot_be_planned(
+    run: Run, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = f"metalake:tagged_{uuid.uuid4().hex[:8]}"
+    file = tmp_path / "changes.txt"
+    file.write_text("\n".join([*TAGGED, DENY]))
+    try:
+        assert run("change", "--file", str(file), "--root", name, "--policy", "lakehouse", "--create").code == 0
+
+        def busy(*_: Any, **__: Any) -> None:
+            raise Inconsistent("the root changes too much")
+
+        monkeypatch.setattr(Authorizer, "plan", busy)
+        asked = run("change", "drop tag:pii", "--root", name)
+        assert (asked.code, "confirm it with --yes" in asked.err) == (2, True), asked.err
+    finally:
+        registry.remove(store, name)
+
+
+@pytest.mark.parametrize(
     "char", ["\u00a0", "\x1f", "\u2003", "\u200b", "\u3000", "\x0b", "\x0c", "\x85", "\x7f", "\ufeff"]
 )
 def test_line_that_ends_with_an_invisible_character_is_refused(tmp_path: Path, char: str) -> None:
@@ -127,8 +172,9 @@ def test_a_file_of_statements_keeps_every_character(tmp_path: Path) -> None:
     file = tmp_path / "facts.txt"
     file.write_bytes(
         "\ufeff  add user:`bob\u00a0`\t\r\n\t# no\nadd user:`\x1fx`\r\n \t\r\nadd user:a\u00a0b\n".encode()
+        + b"add user:`x\ry`\n"
     )
-    kept = [(1, "add user:`bob\u00a0`"), (3, "add user:`\x1fx`"), (5, "add user:a\u00a0b")]
+    kept = [(1, "add user:`bob\u00a0`"), (3, "add user:`\x1fx`"), (5, "add user:a\u00a0b"), (6, "add user:`x\ry`")]
     assert change_commands.read_statements(str(file)) == kept
 
 

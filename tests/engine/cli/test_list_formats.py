@@ -4,6 +4,8 @@ import csv
 import io
 import json
 from collections.abc import Callable
+from datetime import date
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,8 +13,9 @@ from typing import Any
 import pytest
 
 from grantpath.engine import Authorizer
-from grantpath.engine.cli.list_formats import ListFormat, show_as
+from grantpath.engine.cli.list_formats import ListFormat, show_as, show_rows
 from grantpath.engine.inspection.models import Abilities, Ability, Grant, GrantPage, ListAbilities, ListGrants
+from grantpath.graph.errors import InvalidInput
 from grantpath.graph.files.csv_text import FORMULA
 
 from ...support.command_line import ODD, STAFF, Run, facts, run
@@ -115,6 +118,34 @@ def test_second_objects_are_words_in_a_cell(capsys: pytest.CaptureFixture[str]) 
     found = Abilities(question=ListAbilities(subject="user:bob", object=STAFF, with_={}), answer=needs, revision=1)
     show_as(ListFormat.csv, found, partial(pytest.fail, "the command's own form"))
     assert capsys.readouterr().out.splitlines() == ["name,allowed,needs", 'set_tag,,"tag tag, new table"']
+
+
+def test_cells_with_line_breaks_are_one_cell(capsys: pytest.CaptureFixture[str]) -> None:
+    subjects = ["user:x\rgroup:admins", "user:x\ny", 'user:"x",y', "user:x"]
+    grants = tuple(Grant(effect="ALLOW", privilege="P", object="table:a&lt;b", subject=each) for each in subjects)
+    page = GrantPage(question=ListGrants(), answer=grants, after=None, revision=1, complete=True)
+    own = partial(pytest.fail, "the command's own form")
+    show_as(ListFormat.csv, page, own)
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out, newline="")))
+    assert [row["subject"] for row in rows] == subjects
+    show_as(ListFormat.md, page, own)
+    assert "| table:a\\&lt;b |" in capsys.readouterr().out
+
+
+def test_rows_of_json_lose_no_column_and_are_json(capsys: pytest.CaptureFixture[str]) -> None:
+    own = partial(pytest.fail, "the command's own form")
+    values = ({"at": date(2026, 1, 31), "of": [Decimal("1.5"), None]}, float("nan"), [float("inf"), 1.5])
+    show_rows(ListFormat.jsonl, ["a", "b", "c"], [values], own, own)
+    assert json.loads(capsys.readouterr().out) == {
+        "a": {"at": "2026-01-31", "of": ["1.5", None]},
+        "b": None,
+        "c": [None, 1.5],
+    }
+    with pytest.raises(InvalidInput, match="two columns are named 'ref'"):
+        show_rows(ListFormat.jsonl, ["ref", "ref"], [("a", "b")], own, own)
+    assert capsys.readouterr().out == ""
+    show_rows(ListFormat.md, ["a|b"], [], own, own)
+    assert capsys.readouterr().out.startswith("| a\\|b |")
 
 
 def test_two_forms_are_an_error(run: Run, facts: str) -> None:

@@ -103,6 +103,28 @@ def test_a_dump_is_not_loaded_into_a_root_that_only_a_variable_names(
         registry.remove(store, other)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(
+            ["--prune-before", "2", "--yes", *more]
+            for more in (["--object", "user:ann"], ["--refused"], ["--head", "x"])
+        ),
+        ["--prune-before", "2", "--yes", "--since", "2026-01-31"],
+        ["--prune-before", "2", "--yes", "--limit", "5"],
+        ["--verify", "--by", "user:ann"],
+        ["--verify", "--format", "csv"],
+        ["--head", "x"],
+        ["--yes"],
+    ],
+)
+def test_options_of_the_log_that_have_no_effect_together_are_refused(run: Run, root: str, words: list[str]) -> None:
+    before = run("log", "--root", root, "--json").json["answer"]
+    wrong = run("log", *words, "--root", root)
+    assert (wrong.code, "cannot be combined" in wrong.err or " needs --" in wrong.err) == (2, True), wrong.err
+    assert run("log", "--root", root, "--json").json["answer"] == before
+
+
 def test_pruning_takes_a_date_only_with_hyphens(run: Run, root: str) -> None:
     before = run("log", "--root", root, "--json").json["answer"]
     wrong = run("log", "--prune-before", "20260131", "--yes", "--root", root)

@@ -66,6 +66,9 @@ def test_scenarios_pass_fail_or_cannot_be_read(run: Run, facts: str, tmp_path: P
     assert spoken.out.splitlines()[-1] == "1 passed, 1 failed"
     file.write_text(SCENARIO.replace("cannot alter", "can alter"))
     assert run("test", str(file)).code == 0
+    (empty := file.parent / "empty").mkdir()
+    missing = run("test", str(file), str(empty))
+    assert (missing.code, missing.out) == (2, "") and f"{empty} has no .yaml or .yml file" in missing.err
     file.write_text(SCENARIO.replace("user:ann cannot", "user:ann may"))
     unreadable = run("test", str(file))
     assert (unreadable.code, f"{file}:7: " in unreadable.err) == (2, True)

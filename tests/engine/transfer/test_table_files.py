@@ -78,6 +78,21 @@ def test_each_form_is_read_as_a_file_and_as_a_folder_of_part_files(tmp_path: Pat
         }
 
 
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("ending", [each for each, form in ENDINGS.items() if form in ("parquet", "csv", "jsonl")])
+def test_one_part_file_can_have_ends(tmp_path: Path, ending: str, first: int) -> None:
+    ends = [[*GRANTS[0], "2030-01-31T00:00:00Z"], [*GRANTS[1], ""]]
+    form = next(form for known, form in ENDINGS.items() if ending.endswith(known))
+    for at, row in ((first, ends[0]), (1 - first, GRANTS[1])):
+        file = tmp_path / "grants" / f"part-{at}{ending}"
+        file.parent.mkdir(exist_ok=True)
+        WRITERS[form](file, [*TABLES["grants"], *(["until"] if len(row) > len(TABLES["grants"]) else [])], [row])
+        pack(file)
+    found = loaded(tmp_path)["grants"]
+    rows = [*zip(*([one.values[code] for code in one.codes] for one in found.columns.values()), strict=True)]
+    assert sorted(map(list, rows)) == sorted(ends)
+
+
 def test_page_lists_the_forms_and_the_files_beside_them() -> None:
     text = PAGE.read_text(encoding="utf-8")
     cells = re.findall(r"^\| (`\.[^|]*) \|", text, re.MULTILINE)
