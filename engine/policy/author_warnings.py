@@ -13,6 +13,7 @@ def warnings(expander: Expander) -> Iterator[tuple[YamlPath, str]]:
     """The warnings about a valid policy, each with the key of the policy file that it is about."""
     if expander.file.grants.deny is True:
         yield from _denied_rungs(expander.names)
+    yield from _uncounted(expander)
     yield from _unowned(expander)
     yield from _unused(expander)
 
@@ -33,6 +34,21 @@ def _denied_rungs(names: PolicyIndex) -> Iterator[tuple[YamlPath, str]]:
                 ("privileges", name, "implies"),
                 f"with `deny: true` a DENY of {' or '.join(entry.implies)} does not deny {name}; {remedy}",
             )
+
+
+def _uncounted(expander: Expander) -> Iterator[tuple[YamlPath, str]]:
+    """Conditions under which a privilege is in effect that do not read whether it is granted, although it can be."""
+    told = set()
+    for name, entry in expander.names.privileges.items():
+        for type_ in expander.names.effective(name) if entry.on and not entry.alias_of else ():
+            key, text = expander.condition(name, type_)
+            if key not in told and "granted" not in expander.words(text):
+                told.add(key)
+                yield (
+                    key,
+                    f"a grant of {name} never counts on {type_}, because the condition does not contain `granted`; "
+                    "write `... and granted` for a gate, or `... or granted`",
+                )
 
 
 def _unowned(expander: Expander) -> Iterator[tuple[YamlPath, str]]:

@@ -96,10 +96,6 @@ class Expander:
         check_conditions(self)
         check_in_effect(self)
 
-    def condition(self, name: str, type_: str) -> str:
-        """The text of the condition under which a privilege is in effect on a type."""
-        return self._condition(name, type_)[1]
-
     def includes(self, name: str, type_: str) -> bool:
         """Whether a privilege can include what it implies on a type."""
         return any(self._including(name, TypedPlace(type_, length)) is not None for length in self.names.lengths(type_))
@@ -274,7 +270,7 @@ class Expander:
             if each in self.names.effective(source)
         ]
         deniers = [(each, type_) for each in self.names.deniers.get(name, ())]
-        return all(self._condition(*each)[1] == GRANTED for each in sources) and all(
+        return all(self.condition(*each)[1] == GRANTED for each in sources) and all(
             self._inherits(each) and all(self.file.tags[tag].inherited for tag in self.names.tags_on(each, on))
             for each, on in (*sources, *deniers)
         )
@@ -287,12 +283,12 @@ class Expander:
         """
         if typed.type not in self.names.effective(name):
             return NEVER
-        own = (typed, self._condition(name, typed.type)[1])
+        own = (typed, self.condition(name, typed.type)[1])
         sources: dict[tuple[TypedPlace, str], list[tuple[str, TypedPlace]]] = {}
         for source in self.names.sources[name]:
             at = self._including(source, typed)
             if at is not None:
-                condition = (at, self._condition(source, at.type)[1])
+                condition = (at, self.condition(source, at.type)[1])
                 same = own if at != typed and condition[1] == GRANTED else condition
                 sources.setdefault(same, []).append((source, at))
         deny = self._grants(FactKind.DENY, self.names.deniers.get(name, ()), typed)
@@ -307,7 +303,7 @@ class Expander:
         found = self._in_effect_at(name, inner, typed, either(granted))
         return tuple(tuple(map(_grants_together, clause)) for clause in either([found, *implied])) if implied else found
 
-    def _condition(self, name: str, type_: str) -> tuple[YamlPath, str]:
+    def condition(self, name: str, type_: str) -> tuple[YamlPath, str]:
         """The key and the text of the condition under which a privilege is in effect on a type."""
         entry = self.names.privileges[name]
         if entry.in_effect:
@@ -317,7 +313,7 @@ class Expander:
 
     def _in_effect_at(self, name: str, scope: Scope, typed: TypedPlace, granted: Clauses) -> Clauses:
         """The condition of a privilege on a place, where `granted` stands for these clauses."""
-        key, text = self._condition(name, typed.type)
+        key, text = self.condition(name, typed.type)
         return self._text(text, replace(scope, key=key, object=typed, granted=granted))
 
     def _including(self, source: str, typed: TypedPlace) -> TypedPlace | None:
@@ -478,7 +474,7 @@ class Expander:
                         f"{tree.name}(...) reads grants, and {source} is stored as a membership; name other privileges",
                     )
                 for type_ in {*types} & {*self.names.privileges[source].on} if source != name else ():
-                    if type_ not in self.names.effective(source) or self._condition(source, type_)[1] != GRANTED:
+                    if type_ not in self.names.effective(source) or self.condition(source, type_)[1] != GRANTED:
                         raise PolicyProblem(
                             scope.key,
                             f"{tree.name}(...) reads grants, and a grant of {source} on {indefinite(type_)} includes "

@@ -8,7 +8,7 @@ from grantpath.graph.errors import InvalidPolicy
 
 # Sections whose keys can be lists of names (`table, topic`), and the number of levels at which they can.
 _GROUPED: dict[Key, int] = {("operations",): 2, ("in_effect",): 1}
-_KINDS = ("add", "drop", "member", "remove", "owner", "rename", "move", "grant", "revoke")
+_KINDS = ("add", "drop", "member", "remove", "owner", "rename", "move", "tag", "grant", "revoke")
 _GROUPED.update({("changes", kind): 1 for kind in _KINDS})
 
 
@@ -24,13 +24,13 @@ def merge(base: Mapping[str, Any], document: Document) -> dict[str, Any]:
 
 
 def _merge(base: Mapping[str, Any], own: Mapping[str, Any], key: Key, document: Document) -> dict[str, Any]:
-    levels = _GROUPED.get(key, 0)
+    levels = 1 if len(key) == 2 and key[0] == "define" else _GROUPED.get(key, 0)
     if levels:
         # one name per key on both sides, so that each entry finds the one it overrides
         base, own = _ungrouped(base, levels, key, None), _ungrouped(own, levels, key, document)
     merged = dict(base)
     for name, value in own.items():
-        if value is None and key:
+        if value is None and (key or name in merged):
             if name not in merged:
                 where = f"{document.file}:{document.line((*key, name))}: {'.'.join(map(str, (*key, name)))}"
                 raise InvalidPolicy(f"{where}: no such entry to remove; check the name, or remove this line")

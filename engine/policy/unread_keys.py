@@ -195,7 +195,7 @@ def _privileges(expander: "Expander") -> Found:
                 yield (*key, "on"), f"a grant of {name} on {indefinite(type_)} is never in effect; remove {type_}"
         for type_ in names.effective(name):
             asked = (expander.privilege(name, type_, each) for each in expander.names.examples(type_))
-            if all(clauses == NEVER for clauses in asked) and expander.condition(name, type_) != "never":
+            if all(clauses == NEVER for clauses in asked) and expander.condition(name, type_)[1] != "never":
                 yield (
                     (*key, "effective"),
                     f"{name} is never in effect on {indefinite(type_)}: no grant reaches it; remove {type_}",

@@ -237,6 +237,7 @@ def _no_new_grantee(entry: ConditionEntry, key: YamlPath) -> None:
 def _check_second_objects(names: PolicyIndex, type_: str, entry: ConditionEntry, key: YamlPath) -> None:
     for with_, second in entry.with_.items():
         second_key = (*key, "with", with_)
+        _lower(with_, second_key)
         names.need_type(second.type, second_key)
         if second.inside and not all(
             second.inside == each or second.inside in names.above(each) for each in (type_, second.type)
@@ -316,6 +317,8 @@ def _check_builtin(names: PolicyIndex, reference: str, entry: BuiltinEntry) -> N
         raise PolicyProblem(key, f"{reference} has unnecessary quotes; write {ref.text}")
     type_ = ref.type
     _need_subject(names, type_, key)
+    if entry.members == [] and "members" in entry.model_fields_set:
+        raise PolicyProblem((*key, "members"), "the list is empty; name the types that can hold it, or remove the key")
     for held in entry.holds:
         if held not in names.file.builtin:
             raise PolicyProblem(

@@ -211,6 +211,12 @@ MISTAKES = {
         16,
         "define.boss: boss is not defined for user, about which changes.grant asks it; add a line, e.g. user: never",
     ),
+    "a second object with a name that no question can give": (
+        "view: VIEWER or EDITOR",
+        "view: {if: VIEWER, with: {my-key: workspace}}",
+        15,
+        "operations.workspace.view.with.my-key: 'my-key' is not in lower_snake_case; rename it",
+    ),
     "but not": ("VIEWER or EDITOR", "VIEWER but not EDITOR", 15, f"`but` is not supported: {NO_NOT}"),
     "a privilege from a parent": (
         "VIEWER or EDITOR",
@@ -271,6 +277,15 @@ def test_definition_that_only_a_new_grantee_needs_is_used(tmp_path: Path) -> Non
     )
     path.write_text(text + "define:\n  reader: VIEWER or EDITOR\n")
     assert warnings(str(path)) == []
+
+
+def test_condition_that_ignores_grants_is_a_warning(tmp_path: Path) -> None:
+    path = tmp_path / "bi.yaml"
+    text = GOOD.replace("deny: true", "deny: false") + "in_effect:\n  workspace: "
+    for condition, ignores in (("exists(site)", True), ("granted", False), ("everyone and granted", False)):
+        path.write_text(text.replace("in_effect:", "define: {seen: granted}\nin_effect:") + condition + "\n")
+        told = [each for each in warnings(str(path)) if "never counts on workspace" in each]
+        assert bool(told) is ignores, told
 
 
 def test_unused_definition_and_second_object_are_warnings(tmp_path: Path) -> None:
