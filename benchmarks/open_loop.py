@@ -23,7 +23,7 @@ from peers.interface import Facts, Grant, NotInstalled, Peer, Question
 
 QUESTIONS = 20_000
 MIX = {"check": 91, "list": 8, "change": 1}
-WARM = 100  # requests of each kind before a rate is measured, which also plan the queries
+WARM = 300  # requests of each kind before a rate is measured, which also plan the queries
 SLOW = 0.05  # seconds: the p99 up to which a rate is served
 PATIENCE = 2  # a rate is given up after so many times the seconds in which its requests are due
 Request = tuple[float, str, int]  # when it is due, in seconds from the beginning; its kind; its number
