@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 MOST = 10_000  # entries of one answer
-ALL = 2**62  # no limit
 
 
 class Logged(Frozen):
@@ -123,11 +122,8 @@ class ReadLog(Frozen):
 
 class LogPage(Tabular[Logged]):
     """The entries that were asked for, oldest first. `complete` is false if earlier ones match, too. `before` is then
-    the revision of the first entry: pass it as `before` for the previous page.
-
-    Many refused attempts can have the same revision. So a page of these can have more than `limit` entries: all with
-    the revision of the first one.
-    """
+    the revision of the first entry: pass it as `before` for the previous page. It is None, too, if earlier refused
+    attempts have the revision of the first one: ask with a larger `limit`, or by `until`."""
 
     question: ReadLog
     answer: tuple[Logged, ...]
@@ -174,31 +170,20 @@ def read(ask: GuardedAsk, wanted: ReadLog, policy: Policy, root: Reference) -> L
     guarded query. An actor, object or subject is also found by the other names that it has had."""
     refs = [ref for ref in wanted.by_name.values() if ref is not None]
     names = FormerNames.read(ask, policy, root, refs) if refs else None
-    revision = 0
-
-    def entries(**other: int) -> list[Mapping[str, Any]]:
-        """The entries that match, oldest first: one more than the limit, if there are so many."""
-        nonlocal revision
-        asked = wanted.model_copy(update=other)
-        pages = [
-            ask("refusals" if wanted.refused else "log", **question.parameters(root))
-            for question in (asked.by_all_names(names) if names else [asked])
-        ]
-        revision = names.revision if names else pages[0]["revision"]
-        rows = [row for page in pages for row in page["refusals" if wanted.refused else "changes"]]
-        by_id = {(row["revision"], row["id"]): row for row in rows}  # a rename has both names
-        return sorted(by_id.values(), key=lambda each: (each["revision"], moment(each["at"])))
-
-    found, first = entries(), wanted.limit
-    if len(found) > first and found[-first - 1]["revision"] == (lowest := found[-first]["revision"]):
-        # refused attempts, of which many can have one revision: the next page ends before it
-        of_lowest = entries(after=lowest - 1, before=lowest + 1, limit=ALL)
-        later = [each for each in found if each["revision"] > lowest]
-        first = len(of_lowest) + len(later)
-        found = [*entries(before=lowest, limit=0), *of_lowest, *later]
-    complete = len(found) <= first
-    answer = tuple(_logged(each, root) for each in found[-first:])
-    before = None if complete else answer[0].revision
+    pages = [
+        ask("refusals" if wanted.refused else "log", **question.parameters(root))
+        for question in (wanted.by_all_names(names) if names else [wanted])
+    ]
+    revision = names.revision if names else pages[0]["revision"]
+    entries = [entry for page in pages for entry in page["refusals" if wanted.refused else "changes"]]
+    rows = {(entry["revision"], entry["id"]): entry for entry in entries}  # a rename has both names
+    found = sorted(rows.values(), key=lambda each: (each["revision"], moment(each["at"])))
+    complete = len(found) <= wanted.limit
+    answer = tuple(_logged(each, root) for each in found[-wanted.limit :])
+    cut = (
+        not complete and found[-wanted.limit - 1]["revision"] == answer[0].revision
+    )  # refused attempts share revisions
+    before = None if complete or cut else answer[0].revision
     return Log(LogPage(revision=revision, complete=complete, question=wanted, answer=answer, before=before))
 
 

@@ -8,7 +8,7 @@ from grantpath.graph.errors import InvalidPolicy
 
 # Sections whose keys can be lists of names (`table, topic`), and the number of levels at which they can.
 _GROUPED: dict[Key, int] = {("operations",): 2, ("in_effect",): 1}
-_KINDS = ("add", "drop", "member", "remove", "owner", "rename", "move", "tag", "grant", "revoke")
+_KINDS = ("add", "drop", "member", "remove", "owner", "rename", "move", "grant", "revoke")
 _GROUPED.update({("changes", kind): 1 for kind in _KINDS})
 
 

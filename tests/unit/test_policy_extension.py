@@ -56,7 +56,7 @@ def test_single_entry_of_a_group_is_replaced_by_its_name(tmp_path: Path) -> None
     assert ours.change("grant", "table", "role", frozenset()) != NEVER
 
 
-def test_single_type_of_a_rule_about_tags_or_of_a_definition_is_replaced(tmp_path: Path) -> None:
+def test_single_type_of_a_definition_is_replaced(tmp_path: Path) -> None:
     path = tmp_path / "ours.yaml"
     path.write_text(
         "policy: ours\nextends: unity_catalog\ndefine:\n  reach: {table: never, view: null}\n"
@@ -65,12 +65,6 @@ def test_single_type_of_a_rule_about_tags_or_of_a_definition_is_replaced(tmp_pat
     ours, base = load(str(path)), load("unity_catalog")
     assert isinstance(ours.file.define["reach"], dict) and isinstance(base.file.define["reach"], dict)
     assert ours.file.define["reach"]["table"] == "never"
-    path.write_text(
-        "policy: ours\nextends: lakehouse\nchanges:\n  tag:\n    table: {if: never, with: {tag: {type: tag, "
-        "optional: true}, policy: {type: policy, optional: true}}}\n"
-    )
-    assert load(str(path)).change("tag", "table", None, frozenset({"tag"})) == NEVER
-    assert load(str(path)).change("tag", "catalog", None, frozenset({"tag"})) != NEVER
 
 
 def test_whole_section_of_the_base_can_be_removed(tmp_path: Path) -> None:

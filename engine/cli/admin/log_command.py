@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 MOST = 10_000  # audit_log.MOST; that module takes long to import
 USUAL = 20  # entries that are shown
 TIME = "a day or a time in UTC, e.g. 2026-01-31 or 2026-01-31T12:00"
-OF_FIRST = "with --refused also the others of the first revision"
-Limit = Annotated[int, typer.Option(min=1, max=MOST, metavar="N", help=f"show the last N entries; {OF_FIRST}")]
+Limit = Annotated[int, typer.Option(min=1, max=MOST, metavar="N", help="show the last N entries")]
 Actor = Annotated[str | None, typer.Option("--by", metavar="SUBJECT", help="only changes by this user, e.g. user:ann")]
 ALSO = ", including changes whose statement names another entity"
 About = Annotated[str | None, typer.Option("--object", metavar="REF", help=f"only changes of this object{ALSO}")]
@@ -126,8 +125,9 @@ def log(
     ):
         return 0
     if not entries.complete:
-        more = f"--limit N shows the last N, --before {entries[0].revision} the previous ones"
-        note(f"more entries match: {more}", partial=True)
+        before = entries.read().before  # None if earlier attempts have the revision of the first one
+        more = "" if before is None else f", --before {before} the previous ones"
+        note(f"more entries match: --limit N shows the last N{more}", partial=True)
     elif authorizer.log_begins is not None and not refused:
         note(f"the log begins at revision {authorizer.log_begins}: older entries were pruned")
     return 0
