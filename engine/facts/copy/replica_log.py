@@ -91,6 +91,7 @@ class RootLog:
     def __init__(self, store: Store, tenant: str, root: Reference) -> None:
         self._store = store
         self._root = root
+        self._commit = (-1, 0.0)  # the latest begun revision, and until when questions wait for its end
         self.tenant = tenant
 
     def proof(self, after: int, limit: int, meanwhile: Callable[[], None] | None = None) -> Proof | None:
@@ -109,10 +110,14 @@ class RootLog:
 
     def after_commit(self, after: int, limit: int, meanwhile: Callable[[], None] | None = None) -> Proof | None:
         """The proof, as `proof` returns it. While a writer is in the middle of a commit, it is read again, for at most
-        COMMIT_SECONDS: the database could not answer before the end of the commit either."""
+        COMMIT_SECONDS: the database could not answer before the end of the commit either. All questions together wait
+        only so long for one commit."""
         deadline, pause = time.monotonic() + COMMIT_SECONDS, PAUSE
         while (proof := self.proof(after, limit, meanwhile)) is not None:
-            if proof.settled or time.monotonic() > deadline:
+            now = time.monotonic()
+            if proof.begun != self._commit[0]:
+                self._commit = proof.begun, now + COMMIT_SECONDS
+            if proof.settled or now > min(deadline, self._commit[1]):
                 return proof
             time.sleep(pause)
             pause, meanwhile = min(2 * pause, LONGEST_PAUSE), None
