@@ -213,6 +213,10 @@ class Expander:
         if name == "granted" and scope.granted is not None:
             return scope.granted
         definition = self.file.define.get(name)
+        if name in ONE_PLACE:
+            raise PolicyProblem(scope.key, f"{name!r} needs a place; write e.g. {name}({scope.object.type})")
+        if name == "granted":
+            raise PolicyProblem(scope.key, "'granted' is a word of `in_effect` only; write the PRIVILEGE here")
         if definition is None:
             known = [*self.file.define, "everyone", "never"]
             raise PolicyProblem(

@@ -17,32 +17,35 @@ def split(key: str) -> list[str]:
     return [part.strip() for part in key.split(",")]
 
 
-def merge(base: Mapping[str, Any], document: Document) -> dict[str, Any]:
-    """The base's data, overridden by the document's. Raises InvalidPolicy if an entry to remove does not exist."""
-    assert isinstance(document.data, dict)
-    return _merge(base, document.data, (), document)
+def merge(base: Document, document: Document) -> None:
+    """Puts the base's data, overridden by the document's, into the document. Raises InvalidPolicy if an entry to remove
+    does not exist."""
+    assert isinstance(base.data, dict) and isinstance(document.data, dict)
+    document.base, document.data = base, _merge(base.data, document.data, (), base, document)
 
 
-def _merge(base: Mapping[str, Any], own: Mapping[str, Any], key: Key, document: Document) -> dict[str, Any]:
+def _merge(
+    base: Mapping[str, Any], own: Mapping[str, Any], key: Key, parent: Document, document: Document
+) -> dict[str, Any]:
     levels = 1 if len(key) == 2 and key[0] == "define" else _GROUPED.get(key, 0)
     if levels:
         # one name per key on both sides, so that each entry finds the one it overrides
-        base, own = _ungrouped(base, levels, key, None), _ungrouped(own, levels, key, document)
+        base, own = _ungrouped(base, levels, key, parent), _ungrouped(own, levels, key, document)
     merged = dict(base)
     for name, value in own.items():
         if value is None and (key or name in merged):
             if name not in merged:
-                where = f"{document.file}:{document.line((*key, name))}: {'.'.join(map(str, (*key, name)))}"
+                where = f"{document.place((*key, name))}: {'.'.join(map(str, (*key, name)))}"
                 raise InvalidPolicy(f"{where}: no such entry to remove; check the name, or remove this line")
             del merged[name]
         elif isinstance(value, dict) and isinstance(merged.get(name), dict) and len(key) < 2:
-            merged[name] = _merge(merged[name], value, (*key, name), document)
+            merged[name] = _merge(merged[name], value, (*key, name), parent, document)
         else:
             merged[name] = value
     return merged
 
 
-def _ungrouped(section: Mapping[str, Any], levels: int, key: Key, document: Document | None) -> dict[str, Any]:
+def _ungrouped(section: Mapping[str, Any], levels: int, key: Key, document: Document) -> dict[str, Any]:
     """Splits keys such as `a, b`. A key that collides with another is not split, and is reported as a duplicate."""
     single: dict[str, Any] = {}
     for names, value in section.items():
@@ -53,8 +56,7 @@ def _ungrouped(section: Mapping[str, Any], levels: int, key: Key, document: Docu
             continue
         for name in split(names):
             single[name] = {**single[name], **value} if name in single else value
-            if document is not None:
-                _same_lines(document, (*key, names), (*key, name))
+            _same_lines(document, (*key, names), (*key, name))
     return single
 
 

@@ -453,7 +453,7 @@ def _compiled(path: Path) -> Policy:
         policy._expander.check_everything()
     except PolicyProblem as problem:
         key = ".".join(str(part) for part in problem.key)
-        raise InvalidPolicy(f"{path}:{document.line(problem.key)}: {key}: {problem}") from None
+        raise InvalidPolicy(f"{document.place(problem.key)}: {key}: {problem}") from None
     return policy
 
 
@@ -462,7 +462,7 @@ def warnings(name: str, beside: Path | None = None) -> list[str]:
     path = find(name, beside)
     file, document = read(path)
     found = author_warnings.warnings(Expander(file, PolicyIndex(file)))
-    return [f"{path}:{document.line(tuple(key))}: {'.'.join(map(str, key))}: {text}" for key, text in found]
+    return [f"{document.place(tuple(key))}: {'.'.join(map(str, key))}: {text}" for key, text in found]
 
 
 def from_source(source: str) -> Policy:

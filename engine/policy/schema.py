@@ -276,7 +276,7 @@ def read(path: Path) -> tuple[PolicyFile, Document]:
     try:
         return PolicyFile.model_validate(document.data), document
     except InvalidPolicy as error:
-        raise InvalidPolicy(f"{path}:{document.line((UPGRADE,))}: {error}") from None
+        raise InvalidPolicy(f"{document.place((UPGRADE,))}: {error}") from None
     except ValidationError as error:
         # an unknown key is usually a misspelling of a missing one, so it comes first
         found = sorted(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
@@ -297,12 +297,8 @@ def _document(path: Path, above: tuple[Path, ...]) -> Document:
     try:
         base_path = find(base, path.parent)
     except (InvalidPolicy, UnknownName) as error:
-        raise InvalidPolicy(f"{path}:{document.line(('extends',))}: extends: {error}") from None
+        raise InvalidPolicy(f"{document.place(('extends',))}: extends: {error}") from None
     if base_path.resolve() in [each.resolve() for each in (*above, path)]:
-        raise InvalidPolicy(
-            f"{path}:{document.line(('extends',))}: {base} extends this policy in turn; break the cycle"
-        )
-    parent = _document(base_path, (*above, path))
-    assert isinstance(parent.data, dict)
-    document.data = merge(parent.data, document)
+        raise InvalidPolicy(f"{document.place(('extends',))}: {base} extends this policy in turn; break the cycle")
+    merge(_document(base_path, (*above, path)), document)
     return document

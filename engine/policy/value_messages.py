@@ -59,7 +59,7 @@ def explain(error: Mapping[str, Any], document: Document, schema: Mapping[str, A
     """The message for one pydantic error, with file, line and key. `schema` is that of a whole policy file."""
     key = tuple(part for part in error["loc"] if part not in ("str", "dict[str,str]"))
     place = ".".join(str(part) for part in key) or "the file"
-    return f"{document.file}:{document.line(key)}: {place}: {_remedy(error, key, schema)}"
+    return f"{document.place(key)}: {place}: {_remedy(error, key, schema)}"
 
 
 def _remedy(error: Mapping[str, Any], key: tuple[str | int, ...], schema: Mapping[str, Any]) -> str:
@@ -71,6 +71,8 @@ def _remedy(error: Mapping[str, Any], key: tuple[str | int, ...], schema: Mappin
             return f"the key is missing; add it, e.g. {_MISSING[str(key[-1])]}"
         case "string_type" if isinstance(error["input"], list):
             return f"one name is expected, not a list; write one, e.g. {key[-1]}: {next(iter(error['input']), 'NAME')}"
+        case "list_type" if key == ("ladders",):
+            return f"a list of ladders is expected; write `- {short(str(error['input']))}` below it"
         case "model_type" if error["ctx"]["class_name"] == ConditionEntry:
             return f"{written} is not a condition; write e.g. {key[-1]}: READ, or {key[-1]}: {{if: READ, with: ...}}"
         case "extra_forbidden":

@@ -39,17 +39,29 @@ Key = tuple[str | int, ...]
 
 @dataclass
 class Document:
-    """One YAML document: its `data`, and the line of each key (`lines`: path of keys to line number, from 1)."""
+    """One YAML document: its `data`, and the line of each key (`lines`: path of keys to line number, from 1). `base`:
+    the document whose data were merged into these."""
 
     data: object
     file: str
     lines: dict[Key, int] = field(default_factory=dict)
+    base: "Document | None" = None
 
     def line(self, key: Key) -> int:
         """The line of `key`, or of the nearest key above it."""
         while key and key not in self.lines:
             key = key[:-1]
         return self.lines.get(key, 1)
+
+    def place(self, key: Key) -> str:
+        """FILE:LINE of `key`, in the document or its base, or of the nearest key above it."""
+        for length in range(len(key), 0, -1):
+            document: Document | None = self
+            while document is not None:
+                if line := document.lines.get(key[:length]):
+                    return f"{document.file}:{line}"
+                document = document.base
+        return f"{self.file}:1"
 
 
 def read_documents(path: Path) -> list[Document]:

@@ -1,5 +1,6 @@
 """Policies that extend another one."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,26 @@ def test_single_type_of_a_definition_is_replaced(tmp_path: Path) -> None:
     ours, base = load(str(path)), load("unity_catalog")
     assert isinstance(ours.file.define["reach"], dict) and isinstance(base.file.define["reach"], dict)
     assert ours.file.define["reach"]["table"] == "never"
+
+
+def test_errors_in_the_base_name_its_file_and_line(tmp_path: Path) -> None:
+    base, path = tmp_path / "base.yaml", tmp_path / "ours.yaml"
+    text = "policy: base\ntypes:\n  org: {}\n  a: {in: org}\n  b: {in: org}\n  user: {in: org, kind: user}\n"
+    text += "grants: {to: user}\n"
+    text += "privileges:\n  READ: {on: 'a, b'}\n  WRITE: {on: a}\noperations:\n  a, b:\n    open: READ\n"
+    for own, wrong, place in (
+        ("privileges: {WRITE: null}", text.replace("WRITE: {on: a}", "WRITE: {on: a, foo: 1}"), None),
+        ("title: ours", text.replace("{on: a}", "{on: a, foo: 1}"), f"{base}:10: privileges.WRITE.foo"),
+        ("privileges: {READ: null}", text, f"{base}:13: operations."),
+        ("operations: {b: {shut: SHUT}}", text, f"{path}:3: operations."),
+    ):
+        base.write_text(wrong)
+        path.write_text(f"policy: ours\nextends: ./base.yaml\n{own}\n")
+        if place is None:
+            load(str(path))
+        else:
+            with pytest.raises(InvalidPolicy, match=f"^{re.escape(place)}"):
+                load(str(path))
 
 
 def test_whole_section_of_the_base_can_be_removed(tmp_path: Path) -> None:

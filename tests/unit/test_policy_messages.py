@@ -217,6 +217,24 @@ MISTAKES = {
         15,
         "operations.workspace.view.with.my-key: 'my-key' is not in lower_snake_case; rename it",
     ),
+    "a condition without its place": (
+        "VIEWER or EDITOR",
+        "owner",
+        15,
+        "operations.workspace.view: 'owner' needs a place; write e.g. owner(workspace)",
+    ),
+    "granted in an operation": (
+        "VIEWER or EDITOR",
+        "granted",
+        15,
+        "operations.workspace.view: 'granted' is a word of `in_effect` only; write the PRIVILEGE here",
+    ),
+    "a ladder that is no list of ladders": (
+        "operations:\n",
+        "ladders: VIEWER, EDITOR\noperations:\n",
+        13,
+        "ladders: a list of ladders is expected; write `- VIEWER, EDITOR` below it",
+    ),
     "but not": ("VIEWER or EDITOR", "VIEWER but not EDITOR", 15, f"`but` is not supported: {NO_NOT}"),
     "a privilege from a parent": (
         "VIEWER or EDITOR",
