@@ -19,6 +19,7 @@ from grantpath.engine.transfer.reference_numbers import ABSENT
 from grantpath.engine.transfer.rows import Edges, Links, Listed, ResolvedRows, fact_label, label_parts
 from grantpath.engine.transfer.tables import SHOWN, Ints, Problems, Table
 from grantpath.graph.distinct_numbers import distinct
+from grantpath.graph.errors import InvalidInput
 from grantpath.graph.guard.store import Store
 from grantpath.graph.guard.transaction import Row
 from grantpath.graph.language.near_names import CANDIDATES, nearest
@@ -333,7 +334,12 @@ class DeltaBuilder:
         return [*self._rows.links, *self._held_from_the_start(added)]
 
     def _key(self, start: Ints, end: Ints, label: Ints) -> Ints:
-        return (start * len(self.names) + end) * len(self._rows.labels) + label
+        names, labels = len(self.names), len(self._rows.labels)
+        if names * names * labels >= 2**63:  # the numbers would not fit, and would name other edges
+            raise InvalidInput(
+                f"the load has {names:,} names, and {labels:,} different privileges and ends; load it in parts"
+            )
+        return (start * names + end) * labels + label
 
     def _held_from_the_start(self, added: Ints) -> Iterator[Edges]:
         for role, type_ in self._held_roles():

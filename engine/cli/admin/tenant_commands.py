@@ -200,7 +200,8 @@ def dump(session: CommandContext, directory: Directory, format_: As = "csv") -> 
     """Write a root into a folder, at one revision, as a backup that `grantpath load` restores.
 
     The folder contains the tables, the history, the refused attempts, the request ids, and meta.json with the policy
-    and the SHA-256 of each file. Other users of this machine cannot read it (modes 0700 and 0600).
+    and the SHA-256 of each file. Other users of this machine cannot read it (modes 0700 and 0600);
+    a folder that exists keeps its mode.
     """
     from grantpath.engine.transfer import exporter as dumping
 

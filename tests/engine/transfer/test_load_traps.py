@@ -4,6 +4,8 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +14,7 @@ import pytest
 
 from grantpath.engine import Authorizer, InvalidInput
 from grantpath.engine.transfer import importer, tables
+from grantpath.engine.transfer.import_delta import DeltaBuilder
 
 from ...conftest import Closing, Tenants
 from ...support.table_files import ESTATE, marks, settled, write
@@ -90,6 +93,18 @@ def numbers(file: Path) -> None:
 
 def write_bomb(file: Path, columns: dict[str, pa.Array]) -> None:
     pq.write_table(pa.table(columns), file, compression="zstd", compression_level=19, write_statistics=False)
+
+
+def test_numbers_of_edges_that_do_not_fit_are_refused() -> None:
+    start = np.array([19_999_999], dtype=np.int64)
+    for labels, fits in ((20_000, True), (30_000, False)):
+        sizes: Any = SimpleNamespace(names=range(20_000_000), _rows=SimpleNamespace(labels=range(labels)))
+        if fits:
+            [key] = DeltaBuilder._key(sizes, start, start, start % labels).tolist()
+            assert key // labels // 20_000_000 == 19_999_999
+        else:
+            with pytest.raises(InvalidInput, match="20,000,000 names, and 30,000 different .*load it in parts"):
+                DeltaBuilder._key(sizes, start, start, start % labels)
 
 
 @pytest.mark.parametrize("make", [one_row_many_times, one_long_text, numbers])
