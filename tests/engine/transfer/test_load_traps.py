@@ -103,7 +103,7 @@ def test_numbers_of_edges_that_do_not_fit_are_refused() -> None:
             [key] = DeltaBuilder._key(sizes, start, start, start % labels).tolist()
             assert key // labels // 20_000_000 == 19_999_999
         else:
-            with pytest.raises(InvalidInput, match="20,000,000 names, and 30,000 different .*load it in parts"):
+            with pytest.raises(InvalidInput, match=r"20,000,000 names, and 30,000 different .*load it in parts"):
                 DeltaBuilder._key(sizes, start, start, start % labels)
 
 
