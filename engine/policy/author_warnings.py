@@ -5,7 +5,7 @@ from itertools import product
 
 from grantpath.engine.policy.compiler import Expander
 from grantpath.engine.policy.extend import split
-from grantpath.engine.policy.index import PolicyIndex, YamlPath
+from grantpath.engine.policy.index import Lengths, PolicyIndex, YamlPath
 from grantpath.engine.policy.schema import ConditionEntry
 
 
@@ -52,19 +52,34 @@ def _uncounted(expander: Expander) -> Iterator[tuple[YamlPath, str]]:
 
 
 def _unowned(expander: Expander) -> Iterator[tuple[YamlPath, str]]:
-    """Operations whose condition requires the owner of a type that cannot have one."""
+    """Operations and rules of `changes` whose condition requires the owner of a type that cannot have one."""
+    names = expander.names
     for types, entries in expander.file.operations.items():
         for written, rule in entries.items():
-            expander.unowned.clear()
             for type_, name in product(split(types), split(written)):
-                for lengths in expander.names.examples(type_, {key: each.type for key, each in rule.with_.items()}):
+                for lengths in _examples(names, type_, rule):
                     expander.operation(name, type_, list(rule.with_), lengths)
-            for key, owned in dict.fromkeys(expander.unowned):
-                yield (
-                    key if key[0] == "define" else ("operations", types, written),
-                    f"owner({owned}) never holds: {owned} has no `owned_by`; add it to the type, or remove "
-                    f"owner({owned})",
-                )
+            yield from _told(expander, ("operations", types, written))
+    for kind in names.change_kinds:
+        for types, rule in names.rules(kind).items():
+            for type_ in split(types):
+                for lengths, grantee in product(_examples(names, type_, rule), names.grantees(kind, type_)):
+                    expander.change(kind, type_, grantee, list(rule.with_), lengths=lengths)
+            yield from _told(expander, ("changes", kind, types))
+
+
+def _examples(names: PolicyIndex, type_: str, rule: ConditionEntry) -> list[Lengths]:
+    return list(names.examples(type_, {key: each.type for key, each in rule.with_.items()}))
+
+
+def _told(expander: Expander, at: YamlPath) -> Iterator[tuple[YamlPath, str]]:
+    """A warning for each owner that the conditions which were expanded last require, and that cannot exist."""
+    for key, owned in dict.fromkeys(expander.unowned):
+        yield (
+            key if key[0] == "define" else at,
+            f"owner({owned}) never holds: {owned} has no `owned_by`; add it to the type, or remove owner({owned})",
+        )
+    expander.unowned.clear()
 
 
 def _unused(expander: Expander) -> Iterator[tuple[YamlPath, str]]:
