@@ -14,7 +14,7 @@ def warnings(expander: Expander) -> Iterator[tuple[YamlPath, str]]:
     if expander.file.grants.deny is True:
         yield from _denied_rungs(expander.names)
     yield from _uncounted(expander)
-    yield from _unowned(expander)
+    yield from _impossible(expander)
     yield from _unused(expander)
 
 
@@ -51,8 +51,9 @@ def _uncounted(expander: Expander) -> Iterator[tuple[YamlPath, str]]:
                 )
 
 
-def _unowned(expander: Expander) -> Iterator[tuple[YamlPath, str]]:
-    """Operations and rules of `changes` whose condition requires the owner of a type that cannot have one."""
+def _impossible(expander: Expander) -> Iterator[tuple[YamlPath, str]]:
+    """Operations and rules of `changes` whose condition requires what never holds: the owner of a type that cannot have
+    one, or in `changes` a privilege where it is never in effect."""
     names = expander.names
     for types, entries in expander.file.operations.items():
         for written, rule in entries.items():
@@ -73,13 +74,10 @@ def _examples(names: PolicyIndex, type_: str, rule: ConditionEntry) -> list[Leng
 
 
 def _told(expander: Expander, at: YamlPath) -> Iterator[tuple[YamlPath, str]]:
-    """A warning for each owner that the conditions which were expanded last require, and that cannot exist."""
-    for key, owned in dict.fromkeys(expander.unowned):
-        yield (
-            key if key[0] == "define" else at,
-            f"owner({owned}) never holds: {owned} has no `owned_by`; add it to the type, or remove owner({owned})",
-        )
-    expander.unowned.clear()
+    """A warning for each part of the conditions which were expanded last that never holds."""
+    for key, text in dict.fromkeys(expander.never_holds):
+        yield key if key[0] == "define" else at, text
+    expander.never_holds.clear()
 
 
 def _unused(expander: Expander) -> Iterator[tuple[YamlPath, str]]:

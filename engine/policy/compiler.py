@@ -51,7 +51,7 @@ class Expander:
     def __init__(self, file: PolicyFile, names: PolicyIndex) -> None:
         self.file = file
         self.names = names
-        self.unowned: list[tuple[YamlPath, str]] = []  # conditions with `owner(type)` of a type that has no owner
+        self.never_holds: list[tuple[YamlPath, str]] = []  # parts of conditions, and why
         self._trees: dict[str, Expression] = {}
         self._in_effect = {type_: (types, text) for types, text in file.in_effect.items() for type_ in split(types)}
 
@@ -245,7 +245,11 @@ class Expander:
         effective = {*self.names.effective(name)}
         places = self._places(place, scope)
         if not effective & self._types(place, places, scope):
-            if scope.in_change:
+            if scope.in_change:  # a grantee can be of several types
+                if places and places[0].prefix != "grantee.":
+                    at = places[0].type
+                    text = f"it is never in effect on {at}, only on {', '.join(sorted(effective))}; name the place"
+                    self.never_holds.append((tuple(scope.key), f"{name} never holds: {text}, e.g. {name}(type)"))
                 return NEVER
             raise PolicyProblem(
                 scope.key,
@@ -401,7 +405,9 @@ class Expander:
             return NEVER
         if name == "owner":
             if not self.names.types[typed.type].owned_by and place != "grantee":
-                self.unowned.append((tuple(scope.key), typed.type))
+                owned = typed.type
+                text = f"{owned} has no `owned_by`; add it to the type, or remove owner({owned})"
+                self.never_holds.append((tuple(scope.key), f"owner({owned}) never holds: {text}"))
             return either(map(self._owner, places))  # of several places of one type, the owner of any one
         if name == "custom":
             return atom([Fact(FactKind.EXISTS, self._at(typed))], [Fact(FactKind.BUILTIN, self._at(typed))])

@@ -280,6 +280,11 @@ def test_owner_of_a_type_without_owners_is_a_warning(tmp_path: Path) -> None:
         f"{path}:18: changes.add.workspace: owner(site) never holds: site has no `owned_by`; "
         "add it to the type, or remove owner(site)"
     ]
+    path.write_text(GOOD.replace("deny: true", "deny: false").replace("workspace: everyone", "workspace: VIEWER(site)"))
+    assert warnings(str(path)) == [
+        f"{path}:18: changes.add.workspace: VIEWER never holds: it is never in effect on site, only on workspace; "
+        "name the place, e.g. VIEWER(type)"
+    ]
 
 
 def test_privilege_asked_where_it_is_never_in_effect_is_an_error_that_says_so(tmp_path: Path) -> None:
