@@ -292,8 +292,12 @@ def _document(path: Path, above: tuple[Path, ...]) -> Document:
         raise InvalidPolicy(f"{path}: a policy file holds one YAML mapping; start it with `policy: name`")
     document = documents[0]
     base = document.data.get("extends") if isinstance(document.data, dict) else None
-    if not isinstance(base, str):
+    if base is None:
         return document
+    if not isinstance(base, str):
+        raise InvalidPolicy(
+            f"{document.place(('extends',))}: extends: name one policy or file, e.g. extends: lakehouse"
+        )
     try:
         base_path = find(base, path.parent)
     except (InvalidPolicy, UnknownName) as error:

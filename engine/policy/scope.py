@@ -1,5 +1,6 @@
 """The places that a condition can name: the object and its ancestors, second objects, the grantee of a change."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -55,7 +56,8 @@ class Scope:
         if len({each.partition("@")[0] for each in self.path}) >= MAX_NESTED:
             raise PolicyProblem(self.key, f"conditions are nested {MAX_NESTED} deep; write some of them out")
         if what in self.path:
-            raise PolicyProblem(self.key, f"{' asks '.join([*self.path, what])}, which is a cycle; break it")
+            cycle = re.sub(r"@\d+", "", " asks ".join([*self.path, what]))
+            raise PolicyProblem(self.key, f"{cycle}, which is a cycle; break it")
         return replace(self, **changes, path=(*self.path, what))
 
 

@@ -368,7 +368,9 @@ def check_conditions(expander: "Expander") -> None:
                 for grantee in rule.if_new:
                     new_key = ("changes", kind, types, "if_new", grantee)
                     if kind != "grant" or grantee not in names.grantees(kind, type_):
-                        raise PolicyProblem(new_key, f"no batch grants to a new {grantee} here; remove the line")
+                        several = len(split(grantee)) > 1
+                        remedy = "write a line for each of these types" if several else "remove the line"
+                        raise PolicyProblem(new_key, f"no batch grants to a new {grantee} here; {remedy}")
                     for lengths in names.examples(type_):
                         _guarded(new_key, expander.change, kind, type_, grantee, [], True, lengths)
 

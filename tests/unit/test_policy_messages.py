@@ -235,6 +235,18 @@ MISTAKES = {
         13,
         "ladders: a list of ladders is expected; write `- VIEWER, EDITOR` below it",
     ),
+    "a base that is a list": (
+        "policy: bi\n",
+        "policy: bi\nextends: [lakehouse]\n",
+        2,
+        "extends: name one policy or file, e.g. extends: lakehouse",
+    ),
+    "two types of new grantees in a line": (
+        "changes:\n",
+        "changes:\n  grant:\n    workspace: {if: everyone, if_new: {'user, group': everyone}}\n",
+        18,
+        "if_new.user, group: no batch grants to a new user, group here; write a line for each of these types",
+    ),
     "but not": ("VIEWER or EDITOR", "VIEWER but not EDITOR", 15, f"`but` is not supported: {NO_NOT}"),
     "a privilege from a parent": (
         "VIEWER or EDITOR",
