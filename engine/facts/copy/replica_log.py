@@ -16,6 +16,7 @@ from grantpath.graph.language.stored_fact import fact_in, fact_text
 SETTLE_SECONDS = 10.0  # how long a reader waits for a moment without a writer
 MOST_ENDED = 5_000  # facts that have ended, which a question leaves out
 COMMIT_SECONDS = 0.2  # how long a question waits for the end of a commit, before the database answers it
+COMMIT_PAUSE = 0.004  # seconds between two looks at it; a short commit takes a few of these
 PAUSE, LONGEST_PAUSE = 0.002, 0.1  # seconds between two tries
 
 
@@ -112,15 +113,15 @@ class RootLog:
         """The proof, as `proof` returns it. While a writer is in the middle of a commit, it is read again, for at most
         COMMIT_SECONDS: the database could not answer before the end of the commit either. All questions together wait
         only so long for one commit."""
-        deadline, pause = time.monotonic() + COMMIT_SECONDS, PAUSE
+        deadline = time.monotonic() + COMMIT_SECONDS
         while (proof := self.proof(after, limit, meanwhile)) is not None:
             now = time.monotonic()
             if proof.begun != self._commit[0]:
                 self._commit = proof.begun, now + COMMIT_SECONDS
             if proof.settled or now > min(deadline, self._commit[1]):
                 return proof
-            time.sleep(pause)
-            pause, meanwhile = min(2 * pause, LONGEST_PAUSE), None
+            time.sleep(COMMIT_PAUSE)
+            meanwhile = None
         return None
 
     def settled(self, after: int, limit: int) -> Proof | None:
