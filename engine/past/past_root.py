@@ -60,7 +60,7 @@ class PastRoot(FactSource):
 
     def ask(self, query: str, *, at_least: int | None = None, **parameters: Any) -> Mapping[str, Any]:
         """The row of one of the queries that explain a decision or show an entity. `at_least` has no effect here."""
-        row = self._rows[query](**parameters)
+        row = next(getattr(of, query) for of in self._showing if hasattr(of, query))(**parameters)
         return {**row, "revision": self.revision, "made": self._version.origin.made}
 
     def at_one_revision(self, work: Callable[[Ask], Result]) -> Result:
@@ -68,18 +68,9 @@ class PastRoot(FactSource):
         return work(self.ask)
 
     @cached_property
-    def _rows(self) -> Mapping[str, Callable[..., dict[str, Any]]]:
-        """The functions that return the rows of these queries of cypher/."""
-        paths, views = MemoryPaths(self.facts), MemoryViews(self.facts)
-        return {
-            "explain": paths.explain,
-            "membership_edges": paths.membership_edges,
-            "remedy": paths.remedy,
-            "show_entity": views.show_entity,
-            "list_members": views.list_members,
-            "list_memberships": views.list_memberships,
-            "list_grants": views.list_grants,
-        }
+    def _showing(self) -> tuple[MemoryPaths, MemoryViews]:
+        """What answers queries of cypher/, each by a method with the name of the query."""
+        return MemoryPaths(self.facts), MemoryViews(self.facts)
 
     # ---- names -------------------------------------------------------------------------------------------------------
     def near(self, ref: str) -> str:

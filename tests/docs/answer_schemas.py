@@ -6,45 +6,29 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from grantpath.engine.advise.revocation import Revocation
-from grantpath.engine.answers.access_effects import Effects
-from grantpath.engine.answers.decision import Decision, Explanation
-from grantpath.engine.answers.listing import ReferencePage
-from grantpath.engine.change.audit_log import Logged, LogPage
-from grantpath.engine.change.change_plan import ChangePlan
-from grantpath.engine.change.made import Change
-from grantpath.engine.inspection.ending import EndingPage
-from grantpath.engine.inspection.models import (
-    Abilities,
-    CatalogueAnswer,
-    EntityPage,
-    EntityView,
-    GrantPage,
-    MembershipPage,
-)
-from grantpath.engine.past.since import Since
+from grantpath import engine
+from grantpath.engine import api
 from grantpath.graph.errors import CODES
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reference" / "schemas"
-MODELS: tuple[type[BaseModel], ...] = (
-    Abilities,
-    CatalogueAnswer,
-    Change,
-    ChangePlan,
-    Decision,
-    Effects,
-    EndingPage,
-    EntityPage,
-    EntityView,
-    Explanation,
-    GrantPage,
-    Logged,
-    LogPage,
-    MembershipPage,
-    ReferencePage,
-    Revocation,
-    Since,
-)
+PARTS = {  # exported types that are parts of answers
+    "Ability",
+    "AccessEffect",
+    "AccessShare",
+    "EdgeCounts",
+    "Ending",
+    "Grant",
+    "GraphPath",
+    "Membership",
+    "PathEdge",
+    "PathNode",
+}
+QUESTIONS = {"Check", "Who", "Which"}
+MODELS: list[type[BaseModel]] = [
+    kind
+    for kind in (getattr(engine, name) for name in api.__all__)
+    if isinstance(kind, type) and issubclass(kind, BaseModel) and kind.__name__ not in PARTS | QUESTIONS
+]
 ERROR: dict[str, Any] = {
     "title": "GrantpathError",
     "description": "The JSON form of an error.",

@@ -14,6 +14,7 @@ import typer.main
 from pydantic import BaseModel
 
 from grantpath.engine import AsyncAuthorizer, Authorizer, Change, Check, GrantpathError, Listing
+from grantpath.engine.cli.context import SHARED
 from grantpath.engine.cli.main import app
 from grantpath.engine.past.past_root import PastRoot
 from grantpath.engine.tenants import registry
@@ -253,7 +254,6 @@ def test_methods_of_a_past_root_accept_each_spelling(auth: Authorizer) -> None:
 
 
 # ---- the command line ------------------------------------------------------------------------------------------------
-SHARED = {"root", "policy", "uri", "json", "quiet", "timeout", "profile"}
 # By metavar, or by command and parameter: what is passed.
 WORDS: dict[str, str] = {
     "SUBJECT": USER,

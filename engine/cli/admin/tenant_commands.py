@@ -1,25 +1,15 @@
 """The commands that maintain roots: roots, roots drop, dump."""
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from grantpath.engine.cli.change.consent import Yes, confirm_drop
-from grantpath.engine.cli.context import (
-    CommandContext,
-    Commands,
-    Json,
-    Operator,
-    Profile,
-    Quiet,
-    Root,
-    Timeout,
-    Uri,
-    command,
-)
+from grantpath.engine.cli.context import SHARED, CommandContext, Commands, Operator, command, with_shared_options
 from grantpath.engine.cli.output import WIDE, counting, emit, out, reporting, styled
 from grantpath.engine.transfer.table_formats import Format
 from grantpath.graph.errors import InvalidInput
@@ -58,26 +48,22 @@ def register(app: typer.Typer) -> None:
     command(app, PANEL, "grantpath dump ./kept --root metalake:ml")(dump)
 
 
-def _list(
-    context: typer.Context,
-    root: Root = None,
-    uri: Uri = None,
-    json: Json = False,
-    quiet: Quiet = False,
-    timeout: Timeout = None,
-    profile: Profile = None,
-    dropped: Dropped = False,
-    admins: Admins = False,
-) -> None:
+def _list(context: typer.Context, dropped: bool, admins: bool, **given: Any) -> None:
     before: CommandContext = context.find_root().obj or CommandContext()
-    given = before.but(root=root, uri=uri, json=json, quiet=quiet, timeout=timeout, profile=profile)
-    context.find_root().obj = given
+    options = context.find_root().obj = before.but(**{name: given[name] for name in SHARED})
     if context.invoked_subcommand is not None and (dropped or admins):
         option = "--dropped" if dropped else "--admins"
         raise InvalidInput(f"{option} stands before {context.invoked_subcommand}; write roots list {option}")
     if context.invoked_subcommand is None:
-        with given.running() as session:
+        with options.running() as session:
             list_roots(session, dropped, admins)
+
+
+def _own(dropped: Dropped = False, admins: Admins = False) -> None:
+    """The options of `roots` itself."""
+
+
+with_shared_options(_list, before=[*inspect.signature(_own).parameters.values()])
 
 
 def list_roots(session: CommandContext, dropped: Dropped = False, admins: Admins = False) -> None:

@@ -18,6 +18,7 @@ from grantpath.graph.client.connection import Connection
 from grantpath.graph.guard.async_store import AsyncStore
 
 from ...conftest import Tenants
+from ...docs.answer_schemas import PARTS, QUESTIONS
 from ...support.with_replica import with_replica
 
 FACTS = [
@@ -30,26 +31,12 @@ FACTS = [
 ]
 YES, NO = ("user:u", "USE_CATALOG", "catalog:c"), ("user:u", "SELECT_TABLE", "table:c.s.t")
 EXPORTED = [getattr(engine, name) for name in api.__all__]
-QUESTIONS = {"Check", "Who", "Which"}
 ANSWERS = {
     kind.__name__
     for kind in EXPORTED
     if isinstance(kind, type) and issubclass(kind, BaseModel | Listing | list) and kind.__name__ not in QUESTIONS
 }
 ERRORS = [kind for kind in EXPORTED if isinstance(kind, type) and issubclass(kind, GrantpathError)]
-PARTS = {
-    "Ability",
-    "AccessEffect",
-    "AccessShare",
-    "EdgeCounts",
-    "Ending",
-    "Grant",
-    "GraphPath",
-    "Logged",
-    "Membership",
-    "PathEdge",
-    "PathNode",
-}
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +103,7 @@ def test_every_answer_can_be_copied(auth: Authorizer, monkeypatch: pytest.Monkey
                     assert len({each, answer}) == 1
                 for name in ("question", "typed_paths"):
                     assert hash(getattr(each, name, None)) == hash(getattr(answer, name, None))
-    assert seen == ANSWERS - PARTS, "give an answer of each exported type"
+    assert seen == ANSWERS - PARTS - {"Logged"}, "give an answer of each exported type"
 
 
 def test_answer_of_an_event_loop_can_be_copied(auth: Authorizer, server: Connection) -> None:
