@@ -270,18 +270,22 @@ class Expander:
         """Whether a privilege that is in effect on an entity of a type is, without a DENY, in effect on all of the type
         below it, and a DENY on one of these denies it on all below: then it is in effect on each of several if it is
         on the uppermost, and the lowest has no DENY."""
-        between = [each for each in self.names.types if each in self.names.above(type_) & {*self.names.below(type_)}]
-        sources = [
-            (source, each)
-            for source in self.names.sources[name]
-            for each in between
-            if each in self.names.effective(source)
-        ]
+        sources = [(each, at) for each in self.names.sources[name] for at in self._places_including(each, type_)]
         deniers = [(each, type_) for each in self.names.deniers.get(name, ())]
         return all(self.condition(*each)[1] == GRANTED for each in sources) and all(
             self._inherits(each) and all(self.file.tags[tag].inherited for tag in self.names.tags_on(each, on))
             for each, on in (*sources, *deniers)
         )
+
+    def _places_including(self, source: str, type_: str) -> Sequence[str]:
+        """The types on which a privilege must be in effect to include what it implies on several entities of a type,
+        one above the other; none if that is one place for all of them, which is above them."""
+        effective = self.names.effective(source)
+        if type_ in effective:
+            return (type_,)
+        above = self.names.above(type_)
+        between = above & {*self.names.below(type_)}
+        return () if between.isdisjoint(effective) else [each for each in effective if each in above]
 
     def _privilege(self, name: str, scope: Scope, typed: TypedPlace) -> Clauses:
         """The privilege is in effect by its own condition, or a privilege that implies it is in effect on the place.

@@ -39,6 +39,43 @@ in_effect: {box: GATE(object) and granted}
 operations:
   doc: {open: READ(folder)}
 """
+ANOTHER_CONDITION_ABOVE = """
+policy: gates
+types:
+  org: {}
+  folder: {in: "org, box"}
+  box: {in: folder}
+  doc: {in: folder}
+  user: {in: org, kind: user}
+grants: {to: user}
+privileges:
+  GATE: {on: org, in_effect: granted}
+  ADMIN: {on: org, effective: "org, box", implies: READ}
+  READ: {on: "org, folder"}
+in_effect: {org: granted or GATE(object)}
+operations:
+  doc: {open: READ(folder)}
+"""
+NOT_INHERITED_TAG_ABOVE = """
+policy: gates
+types:
+  org: {}
+  area: {in: org}
+  folder: {in: "area, box"}
+  box: {in: folder}
+  doc: {in: folder}
+  tag: {in: org}
+  user: {in: org, kind: user}
+tags:
+  tag: {on: area, inherited: false}
+grants: {to: user}
+privileges:
+  ADMIN: {on: "org, tag", effective: "area, box", implies: READ}
+  READ: {on: "org, folder"}
+operations:
+  doc: {open: READ(folder)}
+"""
+IN_AREA = ["add area:x", "add folder:x.a", "add box:x.a.b", "add folder:x.a.b.c", "add doc:x.a.b.c.d", "add tag:t"]
 PLACES = ["add folder:a", "add folder:a.b", "add folder:a.b.c", "add doc:a.b.c.d", "add tag:t"]
 BETWEEN = ["add folder:a", "add box:a.b", "add folder:a.b.c", "add doc:a.b.c.d"]
 ALLOWED = "allow READ on org:test to user:bob"
@@ -73,6 +110,21 @@ CASES = {
         [*BETWEEN, "allow ADMIN on org:test to user:bob", "allow GATE on box:a.b to user:bob"],
         True,
     ),
+    "what implies it holds above by another condition": (
+        ANOTHER_CONDITION_ABOVE,
+        [*BETWEEN, "allow GATE on org:test to user:bob"],
+        False,
+    ),
+    "what implies it holds above by a tag that is not inherited": (
+        NOT_INHERITED_TAG_ABOVE,
+        [*IN_AREA, "tag area:x with tag:t", "allow ADMIN on tag:t to user:bob"],
+        False,
+    ),
+    "what implies it is granted above": (
+        NOT_INHERITED_TAG_ABOVE,
+        [*IN_AREA, "allow ADMIN on org:test to user:bob"],
+        True,
+    ),
 }
 
 
@@ -84,4 +136,5 @@ def test_privilege_is_asked_on_each_folder(tmp_path: Path, case: str) -> None:
     auth = authorizer(str(path), facts)
     folders = [each.removeprefix("add ") for each in facts if each.startswith("add folder:")]
     assert all(auth.check("user:bob", "READ", each) for each in folders) is allowed
-    assert bool(auth.check("user:bob", "open", "doc:a.b.c.d")) is allowed
+    [doc] = [each.removeprefix("add ") for each in facts if each.startswith("add doc:")]
+    assert bool(auth.check("user:bob", "open", doc)) is allowed
