@@ -37,7 +37,7 @@ from grantpath.spark_sync.mirroring.mirror_tables import MirrorTables
 from grantpath.spark_sync.mirroring.snapshot_origin import another, need_root, same_root
 from grantpath.spark_sync.mirroring.snapshot_writer import finish
 from grantpath.spark_sync.session.snapshot import Snapshot
-from grantpath.spark_sync.versions.snapshot_folders import alone
+from grantpath.spark_sync.versions.snapshot_folders import alone_with
 from grantpath.spark_sync.versions.snapshot_versions import next_version
 
 PAGE = 500  # the most entries of the log that are read at once, and that one file of changes describes
@@ -74,7 +74,7 @@ def follow(
     process writes it; otherwise the errors of `mirror`.
     """
     target = local_path(out)
-    with closing(opened(connection)) as store, alone(target):
+    with closing(opened(connection)) as store, alone_with(target):
         follower = Follower(connection, store, root, target, progress, report)
         while not stop():
             try:
@@ -90,7 +90,7 @@ def follow(
 
 
 class Follower:
-    """Follows one root with one snapshot, step by step. The caller holds `alone(out)`."""
+    """Follows one root with one snapshot, step by step. The caller holds `alone_with(out)`."""
 
     def __init__(
         self,

@@ -21,7 +21,7 @@ from grantpath.spark_sync.mirroring.mirror_tables import MirrorTables
 from grantpath.spark_sync.mirroring.snapshot_origin import another, need_root, same_root
 from grantpath.spark_sync.mirroring.snapshot_writer import finish
 from grantpath.spark_sync.session.snapshot import Snapshot
-from grantpath.spark_sync.versions.snapshot_folders import alone
+from grantpath.spark_sync.versions.snapshot_folders import alone_with
 from grantpath.spark_sync.versions.snapshot_versions import next_version
 
 TRIES = 3
@@ -46,7 +46,7 @@ def update(connection: Connection, root: str, out: Path | str, progress: ReportL
     otherwise the errors of `mirror`.
     """
     target = local_path(out)
-    with telemetry.span("update", root) as span, closing(opened(connection)) as store, alone(target):
+    with telemetry.span("update", root) as span, closing(opened(connection)) as store, alone_with(target):
         source = Snapshot(target)
         need_root(source, root)
         if (target / CHANGES).exists():

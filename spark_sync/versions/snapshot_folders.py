@@ -6,6 +6,7 @@ import fcntl
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from grantpath.graph.errors import GrantpathError, InvalidInput
@@ -19,8 +20,8 @@ def building(target: Path, replace: bool = False) -> Iterator[Path]:
     """A new folder to write into. It is renamed to the target at the end, so the target is complete or absent.
 
     It is private: folders have the mode 0700 and files 0600, independent of the umask. A folder that a killed process
-    left is removed first. Raises InvalidInput if the target already exists or cannot be created, or another process is
-    writing it, and GrantpathError if the disk is full.
+    left is removed first. Raises InvalidInput if the target already exists, is a link or cannot be created, or if
+    another process is writing it, and GrantpathError if the disk is full.
     """
     if os.path.lexists(target) and not replace:
         raise _exists(target)
@@ -32,6 +33,8 @@ def building(target: Path, replace: bool = False) -> Iterator[Path]:
                 _put_back(former, target, fresh)  # a process was killed between its two renames
             if os.path.lexists(target) and not replace:
                 raise _exists(target)
+            if target.is_symlink():
+                raise InvalidInput(f"{target} was replaced by a link, because the snapshot was updated; try again")
             _make(fresh, target)
             yield fresh
             _make_private(fresh)
@@ -78,10 +81,13 @@ def _make(fresh: Path, target: Path) -> None:
 
 @contextlib.contextmanager
 def alone(target: Path) -> Iterator[None]:
-    """Locks the target by a lock file next to it, under all names that links give it. Raises InvalidInput if another
-    process has the lock. The lock ends with the process; its forked children do not have the lock."""
-    folder, name = os.path.split(os.path.realpath(target))
-    path = Path(folder) / f".{name}.lock"
+    """Locks the target by a lock file next to it.
+
+    A link in the place of the target is not followed: in a snapshot it points to another version after each update.
+    Raises InvalidInput if another process has the lock. The lock ends with the process; its forked children do not have
+    the lock.
+    """
+    path = Path(os.path.realpath(target.parent)) / f".{target.name}.lock"
     handle = None
     while handle is None:
         handle = _locked(path, target)
@@ -90,6 +96,11 @@ def alone(target: Path) -> Iterator[None]:
         yield
     finally:
         lock.end(path)
+
+
+def alone_with(snapshot: Path) -> AbstractContextManager[None]:
+    """Locks a snapshot, which has one lock under all names that links give it. Otherwise like `alone`."""
+    return alone(Path(os.path.realpath(snapshot)))
 
 
 class _Lock:

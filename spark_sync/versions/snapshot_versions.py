@@ -26,7 +26,7 @@ KEEP_SECONDS = 120.0  # a replaced version is kept for this time, for processes 
 def next_version(out: Path) -> Iterator[Path]:
     """A new folder to write the next version of a snapshot into. At the end it becomes the current one.
 
-    The caller holds `alone(out)`. The former version is removed later. Raises InvalidInput if `access` is being
+    The caller holds `alone_with(out)`. The former version is removed later. Raises InvalidInput if `access` is being
     computed from a snapshot that was never updated, GrantpathError if the disk is full.
     """
     with alone(out / "access"):

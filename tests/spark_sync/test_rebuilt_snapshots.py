@@ -18,7 +18,7 @@ from grantpath.spark_sync.following.follower import Followed, Follower
 from grantpath.spark_sync.following.snapshot_update import update
 from grantpath.spark_sync.mirroring.mirror import mirror_tenant, opened
 from grantpath.spark_sync.versions import snapshot_versions
-from grantpath.spark_sync.versions.snapshot_folders import alone
+from grantpath.spark_sync.versions.snapshot_folders import alone_with
 
 from ..conftest import Tenants
 
@@ -32,7 +32,7 @@ def killed(server: Connection, tenant: Tenants, tmp_path: Path, monkeypatch: pyt
     auth = tenant("gravitino", ["add user:a", "add role:r"])
     mirror_tenant(server, auth.tenant, tmp_path / "out", lambda _: None)
     auth.change("member user:a of role:r")
-    with closing(opened(server)) as store, alone(tmp_path / "out"):
+    with closing(opened(server)) as store, alone_with(tmp_path / "out"):
         assert Follower(server, store, auth.tenant, tmp_path / "out", print, lambda _: None).step()
     undescribed = lambda *of: (replace(delta, bulk=True) for delta in recorded(*of))  # noqa: E731
     monkeypatch.setattr(follower, "recorded", undescribed)
@@ -41,7 +41,7 @@ def killed(server: Connection, tenant: Tenants, tmp_path: Path, monkeypatch: pyt
 
 def test_described_revisions_are_not_reported_again(server: Connection, killed: Authorizer, tmp_path: Path) -> None:
     reported: list[Followed] = []
-    with closing(opened(server)) as store, alone(tmp_path / "out"):
+    with closing(opened(server)) as store, alone_with(tmp_path / "out"):
         again = Follower(server, store, killed.tenant, tmp_path / "out", print, reported.append)
         assert again.step()
         assert again.rebuilt == REASON.format(killed.revision_now())
@@ -77,7 +77,7 @@ def test_root_that_was_created_again_is_described_once(
     auth, out = tenant("gravitino", ["add user:a", "add role:r"]), tmp_path / "out"
     mirror_tenant(server, auth.tenant, out, lambda _: None)
     auth.change("member user:a of role:r")
-    with closing(opened(server)) as store, alone(out):
+    with closing(opened(server)) as store, alone_with(out):
         assert Follower(server, store, auth.tenant, out, print, lambda _: None).step()
     registry.remove(auth.store, auth.tenant)
     registry.create(auth.store, auth.tenant, auth.policy, auth.root)
@@ -90,11 +90,11 @@ def test_root_that_was_created_again_is_described_once(
             done(*given, **named)
         raise Killed
 
-    with monkeypatch.context() as patch, pytest.raises(Killed), closing(opened(server)) as store, alone(out):
+    with monkeypatch.context() as patch, pytest.raises(Killed), closing(opened(server)) as store, alone_with(out):
         patch.setattr(module, name, ending)
         Follower(server, store, auth.tenant, out, print, lambda _: None).step()
     auth.change("add user:c")
-    with closing(opened(server)) as store, alone(out):
+    with closing(opened(server)) as store, alone_with(out):
         again = Follower(server, store, auth.tenant, out, print, lambda _: None)
         while again.step():
             pass

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from grantpath.engine.facts.snapshot.current_folder import current_version
 from grantpath.engine.facts.snapshot.snapshot_questions import ask
 from grantpath.engine.policy.schema import FACTS_FORMAT, UPGRADE
 from grantpath.graph.client.connection import Connection
@@ -30,7 +31,8 @@ from grantpath.spark_sync.mirroring.snapshot_writer import MIRRORED
 from grantpath.spark_sync.session import spark_session
 from grantpath.spark_sync.session.snapshot import Snapshot
 from grantpath.spark_sync.tables.analyst_views import duckdb_views
-from grantpath.spark_sync.versions.snapshot_folders import alone, building
+from grantpath.spark_sync.versions.snapshot_folders import alone, alone_with, building
+from grantpath.spark_sync.versions.snapshot_versions import next_version
 
 from ..conftest import Tenants
 from ..support.tiers import others_slow
@@ -334,10 +336,35 @@ def test_a_folder_has_one_lock_under_all_its_names(tmp_path: Path, monkeypatch: 
     (tmp_path / "link").symlink_to("out")
     monkeypatch.chdir(tmp_path / "out")
     for name in (Path("."), Path("../out"), tmp_path / "link"):
-        with alone(tmp_path / "out"), pytest.raises(InvalidInput, match="being written"), alone(name):
+        with alone_with(tmp_path / "out"), pytest.raises(InvalidInput, match="being written"), alone_with(name):
             pass
-        with alone(name), pytest.raises(InvalidInput, match="being written"), alone(tmp_path / "out"):
+        with alone_with(name), pytest.raises(InvalidInput, match="being written"), alone_with(tmp_path / "out"):
             pass
+
+
+def test_answers_of_a_version_are_written_beside_the_next_version(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    for _ in range(2):
+        with next_version(out) as fresh:
+            (fresh / "access").mkdir()
+    current = current_version(out)
+    assert isinstance(current, Path)
+    with building(current / "access", replace=True), next_version(out):
+        pass
+    with next_version(out), building(current / "access", replace=True):
+        pass
+    assert current_version(out) != current
+    with pytest.raises(InvalidInput, match=r"was replaced by a link, .* try again"), building(out / "access", True):
+        pass
+    assert (out / "access").is_symlink()
+
+
+def test_answers_of_a_snapshot_without_versions_have_its_lock(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    (out / "access").mkdir(parents=True)
+    with building(out / "access", replace=True), pytest.raises(InvalidInput, match="being written"), next_version(out):
+        pass
 
 
 def test_a_link_to_nothing_is_not_replaced(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from grantpath.graph.errors import InvalidInput
 from grantpath.spark_sync.following.snapshot_update import update
 from grantpath.spark_sync.mirroring.mirror import mirror_tenant
 from grantpath.spark_sync.versions import snapshot_versions
-from grantpath.spark_sync.versions.snapshot_folders import alone
+from grantpath.spark_sync.versions.snapshot_folders import alone_with
 
 from ..conftest import Tenants
 from ..engine.change.test_recorded_deltas import variant
@@ -205,5 +205,5 @@ def test_snapshot_of_another_root_is_not_updated(
     other = tenant("gravitino", ["add user:x"], root="other")
     with pytest.raises(InvalidInput, match=r"is a snapshot of .*, not of metalake:other.*; name the snapshot of this"):
         update(server, other.tenant, tmp_path / "out", print)
-    with alone(tmp_path / "out"), pytest.raises(InvalidInput, match="is being written by another process"):
+    with alone_with(tmp_path / "out"), pytest.raises(InvalidInput, match="is being written by another process"):
         update(server, small.tenant, tmp_path / "out", print)
