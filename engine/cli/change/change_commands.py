@@ -4,12 +4,13 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from grantpath.engine.cli.change.consent import Yes, confirm_drop, confirm_opening
+from grantpath.engine.cli.change.consent import NAMED, Yes, confirm_drop, confirm_opening
 from grantpath.engine.cli.change.effects_view import show_effects
 from grantpath.engine.cli.context import As, CommandContext, Create, command
 from grantpath.engine.cli.output import emit, out, show_lists, styled
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 PANEL = "Change"
 BLANK = " \t\r"
+WRONG = 20  # wrong statements that are left out, one by one, before consent is asked for those that can be made
 NONE_DONE = "nothing is done"
 EACH_BEFORE = "the lines before it are made, except wrong ones: see `grantpath log`"
 Statement = Annotated[
@@ -177,16 +179,35 @@ def _ended_denies(
 ) -> "tuple[list[str], Effects | None]":
     """The DENYs on the tags that statements drop, as statements, and the effects of all statements, if they can be
     planned together. No DENYs if nothing will be done: the change itself reports why."""
+    made = _made_of(authorizer, statements, by, as_role, each)
+    if not made:
+        return [], None
     try:
-        planned = authorizer.plan(statements, by=by, as_role=as_role)
+        planned = authorizer.plan(made, by=by, as_role=as_role)
     except GrantpathError:  # also if the change is too large for a plan
-        if not each:
-            try:
-                authorizer.change_all(statements, by=by, as_role=as_role, dry_run=True)
-            except (Refused, Invalid):
-                return [], None
-        return _present_denies(authorizer, statements), None
+        return list(islice(_present_denies(authorizer, made), NAMED + 1)), None
     return [fact for change in planned.changes for fact in _denies_on_dropped(authorizer, change)], planned.effects
+
+
+def _made_of(
+    authorizer: "CommandAuthorizer", statements: list[str], by: str | None, as_role: str | None, each: bool
+) -> list[str]:
+    """The statements that will be made: all or none, and with `each` those that are not wrong after the ones before
+    them. All of them if this cannot be found out, or not soon."""
+    made = [*statements]
+    for _ in range(WRONG + 1):
+        try:
+            authorizer.change_all(made, by=by, as_role=as_role, dry_run=True)
+            return made
+        except (Refused, Invalid) as error:
+            if not each or error.index is None:
+                return []
+            del made[error.index]
+            if not made:
+                return []
+        except GrantpathError:
+            break
+    return statements
 
 
 def _denies_on_dropped(authorizer: "CommandAuthorizer", change: "Change") -> list[str]:
@@ -197,20 +218,31 @@ def _denies_on_dropped(authorizer: "CommandAuthorizer", change: "Change") -> lis
     if parse_statement(change.question.statement).kind != "drop":
         return []
     removed = [(fact, parse_statement(fact)) for fact in change.removed]
-    tags = authorizer.policy.file.tags
-    return [fact for fact, words in removed if words.effect == "DENY" and type_of(words.object) in tags]
+    types = authorizer.policy.file.tags
+    tags = {words.object for _, words in removed if words.kind == "add" and type_of(words.object) in types}
+    return [fact for fact, words in removed if words.effect == "DENY" and words.object in tags]
 
 
-def _present_denies(authorizer: "CommandAuthorizer", statements: list[str]) -> list[str]:
-    """The DENYs that are now on the tags which statements drop, and on those that they rename before."""
-    found = [ref for kind in ("drop", "rename") for text in statements if (ref := _object_of(authorizer, text, kind))]
-    denies: list[str] = []
+def _present_denies(authorizer: "CommandAuthorizer", statements: list[str]) -> Iterator[str]:
+    """The DENYs that are now on the tags which statements drop, and on those that they rename or move before."""
+    kinds = ("drop", "rename", "move")
+    found = dict.fromkeys(ref for kind in kinds for text in statements if (ref := _object_of(authorizer, text, kind)))
     for ref in found:
         with suppress(Unknown):
-            for type_ in _tag_types(authorizer, ref):
-                tags = [ref.text] if type_ == ref.type else authorizer.list(type_, under=ref.text).answer
-                denies += [fact.statement for tag in tags for fact in authorizer.grants(on=tag, effect="DENY").answer]
-    return denies
+            for tag in _tags_at(authorizer, ref):
+                yield from (fact.statement for fact in authorizer.grants(on=tag, effect="DENY").answer)
+
+
+def _tags_at(authorizer: "CommandAuthorizer", ref: "Reference") -> Iterator[str]:
+    """An entity if it is a tag, and all tags below it."""
+    for type_ in _tag_types(authorizer, ref):
+        if type_ == ref.type:
+            yield ref.text
+        after: str | None = ""
+        while type_ in authorizer.policy.names.below(ref.type) and after is not None:
+            page = authorizer.list(type_, under=ref.text, after=after or None)
+            yield from page.answer
+            after = page.after
 
 
 def _tag_types(authorizer: "CommandAuthorizer", ref: "Reference") -> list[str]:

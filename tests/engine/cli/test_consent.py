@@ -124,7 +124,7 @@ def test_a_wrong_line_does_not_hide_that_a_tag_with_a_deny_is_dropped(
         file.write_text(f"{wrong}\ndrop tag:pii\n")
         asked = run(*words, "--each")
         assert (asked.code, "ends deny SELECT_TABLE on tag:pii to user:bob: " in asked.err) == (2, True), asked.err
-        assert "it is not known who gains what; confirm it with --yes" in asked.err
+        assert "user:bob gains" in asked.err and asked.err.endswith("; confirm it with --yes\n")
         assert run("check", "user:bob", "SELECT_TABLE", "table:hr.s.t", "--root", name).code == 1
         all_or_nothing = run(*words)  # nothing will be done, so nothing asks
         assert (all_or_nothing.code, "--yes" in all_or_nothing.err) == (2, False), all_or_nothing.err
@@ -149,6 +149,57 @@ def test_a_tag_is_dropped_only_with_consent_if_its_drop_cannot_be_planned(
         monkeypatch.setattr(Authorizer, "plan", busy)
         asked = run("change", "drop tag:pii", "--root", name)
         assert (asked.code, "confirm it with --yes" in asked.err) == (2, True), asked.err
+    finally:
+        registry.remove(store, name)
+
+
+def test_consent_is_asked_only_for_tags_that_will_be_dropped(run: Run, store: Store, tmp_path: Path) -> None:
+    name = f"metalake:tagged_{uuid.uuid4().hex[:8]}"
+    file = tmp_path / "changes.txt"
+    file.write_text("\n".join([*TAGGED, DENY, "add tag:unused"]))
+    words = ["change", "--file", str(file), "--root", name]
+    try:
+        assert run(*words, "--policy", "lakehouse", "--create").code == 0
+        for lines, options in (
+            ("drop tag:pii\nadd user:x", ["--by", "user:bob", "--each"]),  # refused
+            ("drop user:bob\ndrop tag:unused", []),  # its DENY on a tag ends, but no tag that has one is dropped
+        ):
+            file.write_text(lines)
+            told = run(*words, *options)
+            assert "--yes" not in told.err, told.err
+    finally:
+        registry.remove(store, name)
+
+
+def test_tags_that_were_moved_and_all_below_a_container_are_looked_at(
+    run: Run, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, policy, file = f"org:tags_{uuid.uuid4().hex[:8]}", tmp_path / "tags.yaml", tmp_path / "changes.txt"
+    policy.write_text(
+        "policy: tags\ntypes:\n  {org: {}, area: {in: org}, doc: {in: area}, tag: {in: area}, "
+        "user: {in: org, kind: user}}\n"
+        "tags: {tag: {on: doc}}\ngrants: {to: user, deny: true}\n"
+        "privileges: {READ: {on: 'doc, tag'}}\noperations: {}\n"
+    )
+    many = [f"add tag:a.t{at:04}" for at in range(1_001)]
+    given = ["add area:a", "add area:b", "add doc:a.d", "add user:bob", *many, "deny READ on tag:a.t1000 to user:bob"]
+    words = ["change", "--file", str(file), "--root", name]
+    try:
+        file.write_text("\n".join(given))
+        assert run(*words, "--policy", str(policy), "--create").code == 0
+
+        def busy(*_: Any, **__: Any) -> None:
+            raise Inconsistent("the root changes too much")
+
+        monkeypatch.setattr(Authorizer, "plan", busy)
+        for lines in (
+            "drop area:a",
+            "move tag:a.t1000 to area:b\ndrop area:b",
+            "move tag:a.t1000 to area:b\ndrop tag:b.t1000",
+        ):
+            file.write_text(lines)
+            asked = run(*words)
+            assert asked.code == 2 and "ends deny READ on tag:a.t1000 to user:bob" in asked.err, (lines, asked.err)
     finally:
         registry.remove(store, name)
 
