@@ -42,6 +42,7 @@ def _merge(
             merged[name] = _merge(merged[name], value, (*key, name), parent, document)
         else:
             merged[name] = value
+            document.own.add((*key, name))
     return merged
 
 

@@ -40,12 +40,13 @@ Key = tuple[str | int, ...]
 @dataclass
 class Document:
     """One YAML document: its `data`, and the line of each key (`lines`: path of keys to line number, from 1). `base`:
-    the document whose data were merged into these."""
+    the document whose data were merged into these. `own`: the keys of the entries that are not of the base."""
 
     data: object
     file: str
     lines: dict[Key, int] = field(default_factory=dict)
     base: "Document | None" = None
+    own: set[Key] = field(default_factory=set)
 
     def line(self, key: Key) -> int:
         """The line of `key`, or of the nearest key above it."""
@@ -54,14 +55,18 @@ class Document:
         return self.lines.get(key, 1)
 
     def place(self, key: Key) -> str:
-        """FILE:LINE of `key`, in the document or its base, or of the nearest key above it."""
+        """FILE:LINE of `key`, in the document that it is from, or of the nearest key above it."""
         for length in range(len(key), 0, -1):
-            document: Document | None = self
-            while document is not None:
-                if line := document.lines.get(key[:length]):
-                    return f"{document.file}:{line}"
+            part, document = key[:length], self
+            while document.base is not None and not document._has(part):
                 document = document.base
+            if line := document.lines.get(part):
+                return f"{document.file}:{line}"
         return f"{self.file}:1"
+
+    def _has(self, key: Key) -> bool:
+        """Whether an entry is in this document, and not only in its base."""
+        return key in self.lines or any(key[:length] in self.own for length in range(1, len(key)))
 
 
 def read_documents(path: Path) -> list[Document]:

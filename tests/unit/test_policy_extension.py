@@ -88,6 +88,26 @@ def test_errors_in_the_base_name_its_file_and_line(tmp_path: Path) -> None:
                 load(str(path))
 
 
+def test_errors_name_the_file_of_the_entry_that_they_are_about(tmp_path: Path) -> None:
+    types = "types: {org: {}, a: {in: org}, user: {in: org, kind: user}}\ngrants: {to: user}\noperations: {}\n"
+    replaced = ("privileges:\n  READ:\n    on: a\n    implies:\n    - WRITE\n", "privileges: {READ: {implies: [NO]}}\n")
+    inherited = ("privileges:\n  READ: {on: a, foo: 1}\n", "privileges: {READ: {inherit: true}}\n")
+    for files, place in (
+        ([replaced[0], replaced[1]], "1.yaml:3: privileges.READ"),
+        ([replaced[0], "title: middle\n", replaced[1]], "2.yaml:3: privileges.READ"),
+        ([replaced[0], replaced[1], inherited[1]], "1.yaml:3: privileges.READ"),
+        ([inherited[0], inherited[1]], "0.yaml:6: privileges.READ.foo"),
+        ([inherited[0], "title: middle\n", inherited[1]], "0.yaml:6: privileges.READ.foo"),
+        ([*inherited, inherited[1]], "0.yaml:6: privileges.READ.foo"),
+    ):
+        for at, text in enumerate(files):
+            extends = f"extends: ./{at - 1}.yaml\n" if at else types
+            (tmp_path / f"{at}.yaml").write_text(f"policy: p{at}\n{extends}{text}")
+        with pytest.raises(InvalidPolicy) as caught:
+            load(str(tmp_path / f"{len(files) - 1}.yaml"))
+        assert str(caught.value).startswith(f"{tmp_path}/{place}"), (files, str(caught.value))
+
+
 def test_whole_section_of_the_base_can_be_removed(tmp_path: Path) -> None:
     path = tmp_path / "ours.yaml"
     path.write_text("policy: ours\nextends: github\nladders: null\ncreating: null\n")
