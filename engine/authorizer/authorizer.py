@@ -1075,7 +1075,8 @@ class Authorizer(OpenTenant):
         need_flag("dry_run", dry_run)
         texts = need_list("statements", statements)
         if id is not None:
-            need_id(id, len(f".{len(texts)}"))  # before the first change, since each has the id with its index
+            longest = f".{max(0, len(texts) - 1)}"  # each has the id with its index
+            need_id(id, len(longest))  # before the first change
         ids = [None if id is None else f"{id}.{index}" for index in range(len(texts))]
         found: Outcomes = []
         while (at := len(found)) < len(texts):

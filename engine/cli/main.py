@@ -176,13 +176,15 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _prepare_streams() -> None:
     """Escapes output that cannot be encoded, and discards output to streams that were closed before the start. Other
-    programs get UTF-8, because escapes would change names and make JSON unreadable."""
+    programs get and give UTF-8, because escapes would change names and make JSON unreadable."""
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             encoding = None if stream.isatty() else "utf-8"
             stream.reconfigure(encoding=encoding, errors="backslashreplace")
+    if hasattr(sys.stdin, "reconfigure") and not sys.stdin.isatty():
+        sys.stdin.reconfigure(encoding="utf-8", errors="strict")
 
 
 @cache

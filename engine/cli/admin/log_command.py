@@ -29,7 +29,7 @@ After = Annotated[int | None, typer.Option(metavar="N", help="only revisions aft
 Before = Annotated[int | None, typer.Option(metavar="N", help="only revisions before this one, for the previous page")]
 ById = Annotated[str | None, typer.Option("--id", metavar="ID", help="only the change, or the batch, with this id")]
 Verify = Annotated[bool, typer.Option("--verify", help="check that no entry was altered; exit code 1 if one was")]
-Head = Annotated[str | None, typer.Option(metavar="HASH", help="for --verify: a hash that a change returned")]
+Head = Annotated[str | None, typer.Option(metavar="HASH", help="verify up to a hash that a change returned")]
 PruneBefore = Annotated[
     str | None,
     typer.Option(
@@ -93,11 +93,11 @@ def log(
         _need_none("--prune-before", {"--verify": verify or None, "--head": head, **filters})
         prune_log(session, prune_before, by, yes)
         return 0
-    if verify:
+    if verify or head is not None:
         _need_none("--verify", {"--by": by, "--yes": yes or None, **filters})
         return verify_log(session, head)
-    if head is not None or yes:
-        raise typer.BadParameter("--head needs --verify" if head is not None else "--yes needs --prune-before")
+    if yes:
+        raise typer.BadParameter("--yes needs --prune-before")
     if revision is not None:
         after, before = max(revision - 1, after or 0), min(revision + 1, before or revision + 1)
     from grantpath.engine.change.audit_log import moment

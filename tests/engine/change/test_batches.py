@@ -283,6 +283,12 @@ def test_wrong_id_is_found_before_the_first_of_many_statements(tenant: Tenants, 
     assert auth.revision_now() == before
 
 
+def test_longest_id_is_that_with_the_number_of_the_last_statement(tenant: Tenants) -> None:
+    auth = tenant(given=SMALL)
+    made = auth.change_all([f"add user:u{number}" for number in range(10)], id="i" * 198, each=True)
+    assert [each.id for each in made if isinstance(each, Change)] == [f"{'i' * 198}.{at}" for at in range(10)]
+
+
 def test_failure_ends_a_call_for_each_statement(tenant: Tenants, monkeypatch: pytest.MonkeyPatch) -> None:
     auth = tenant(given=SMALL)
     change = Authorizer.change

@@ -105,6 +105,18 @@ def test_output_for_other_programs_is_utf8(home_of_tests: Path) -> None:
     assert "\u00e9\U0001f600" in json.loads(ran.stderr.decode())["error"]
 
 
+def test_input_from_other_programs_is_utf8(home_of_tests: Path) -> None:
+    words = ["change", "--file", "-", "--root", "metalake:none"]
+    ran = subprocess.run(
+        [sys.executable, "-m", "grantpath.engine.cli", *words],
+        input="\u2003add user:\u00e9".encode(),
+        env={**os.environ, "PYTHONIOENCODING": "latin-1"},
+        capture_output=True,
+        check=False,
+    )
+    assert (ran.returncode, b"-:1: the line begins with the invisible U+2003" in ran.stderr) == (2, True), ran.stderr
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is always full")
 def test_full_output_is_reported(home_of_tests: Path) -> None:

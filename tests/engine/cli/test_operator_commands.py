@@ -65,6 +65,7 @@ def test_a_log_is_verified_and_pruned(run: Run, root: str, store: Store) -> None
         2,
         head,
     )
+    assert run("log", "--head", head, "--root", root).out == verified.out  # a head is only for a verification
     assert run("log", "--verify", "--head", "x", "--root", root).code == 2
     assert run("log", "--verify", "--prune-before", "2", "--root", root).code == 2
     assert (
