@@ -115,7 +115,6 @@ def test_a_dump_is_not_loaded_into_a_root_that_only_a_variable_names(
         ["--prune-before", "2", "--yes", "--limit", "5"],
         ["--verify", "--by", "user:ann"],
         ["--verify", "--format", "csv"],
-        ["--head", "x"],
         ["--yes"],
     ],
 )
