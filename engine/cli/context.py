@@ -147,12 +147,19 @@ class CommandContext:
         """Whether the command line itself has this option, and not only a variable or a profile."""
         return any((each.key, each.source) == (key, f"--{key}") for each in self.settings)
 
+    def need_unused(self, *options: str, on: str = "this command") -> None:
+        """Raises InvalidInput if the command line has one of these options, which would be ignored."""
+        for option in options:
+            if self.gives(option):
+                raise InvalidInput(f"--{option} has no effect on {on}; omit it")
+
     def at(self, root: str) -> "CommandContext":
-        """A copy that selects this root, which must exist, with its own policy."""
-        return replace(self, root=root, policy=None)
+        """A copy that selects this root, which must exist, with its own policy. Raises as `with_its_policy`."""
+        return replace(self.with_its_policy(), root=root)
 
     def with_its_policy(self) -> "CommandContext":
-        """A copy that ignores --policy and uses the root's own policy."""
+        """A copy that uses the root's own policy. Raises InvalidInput if the command line names another one."""
+        self.need_unused("policy", on="this command, which uses the policy of the root")
         return replace(self, policy=None)
 
     def store(self, keep_plans: bool = False) -> "Store":
@@ -183,6 +190,7 @@ class CommandContext:
         return open_selected(self, create, history, policy, by, dry_run)
 
 
+OF_ROOTS = ("root", "policy", "uri")  # the options that select a root and its database
 SHARED = {field.name: field for field in fields(CommandContext) if field.name != "settings"}
 
 
@@ -281,8 +289,11 @@ def _read(value: Any) -> Any:
     return read_printed(value) if type(value) is str else value
 
 
-def command(app: typer.Typer, panel: str, example: str, name: str | None = None) -> Callable[[Any], Any]:
-    """Registers a function (session, its own arguments) -> exit code or None as a command with the shared options."""
+def command(
+    app: typer.Typer, panel: str, example: str, name: str | None = None, unused: Sequence[str] = ()
+) -> Callable[[Any], Any]:
+    """Registers a function (session, its own arguments) -> exit code or None as a command with the shared options.
+    The `unused` ones have no effect on it, and are an error on its command line."""
 
     def register(function: Callable[..., int | None]) -> Callable[..., int | None]:
         own = list(inspect.signature(function).parameters.values())[1:]
@@ -293,6 +304,7 @@ def command(app: typer.Typer, panel: str, example: str, name: str | None = None)
             shared = {name: given.pop(name) for name in SHARED}
             before: CommandContext = context.find_root().obj or CommandContext()
             with before.but(**shared).running() as session:
+                session.need_unused(*unused)
                 raise typer.Exit(function(session, **given) or 0)
 
         with_shared_options(run, own)

@@ -9,7 +9,7 @@ import typer
 
 from grantpath.engine.cli.change.change_commands import ShowEffects
 from grantpath.engine.cli.change.effects_view import show_effects
-from grantpath.engine.cli.context import CommandContext, Commands, Operator, command
+from grantpath.engine.cli.context import OF_ROOTS, CommandContext, Commands, Operator, command
 from grantpath.engine.cli.output import counting, emit, err, out, show_lists, styled
 from grantpath.graph.messages import how_many
 
@@ -31,9 +31,9 @@ def register(app: typer.Typer) -> None:
     )
     app.add_typer(policy, name="policy", rich_help_panel="Policies")
     policy.callback(invoke_without_command=True)(_options)
-    command(policy, "Commands", "grantpath policy list", name="list")(list_policies)
-    command(policy, "Commands", "grantpath policy show gravitino")(show)
-    command(policy, "Commands", "grantpath policy validate ./mine.yaml")(validate)
+    command(policy, "Commands", "grantpath policy list", name="list", unused=OF_ROOTS)(list_policies)
+    command(policy, "Commands", "grantpath policy show gravitino", unused=OF_ROOTS)(show)
+    command(policy, "Commands", "grantpath policy validate ./mine.yaml", unused=OF_ROOTS)(validate)
     command(policy, "Commands", "grantpath policy upgrade ./mine.yaml --root metalake:ml")(upgrade)
     command(policy, "Commands", "grantpath policy verify metalake:ml")(verify)
     command(policy, "Commands", "grantpath policy write metalake:ml")(write)
@@ -177,7 +177,10 @@ def write(session: CommandContext, name: RootName = None) -> None:
 
 
 def _named(session: CommandContext, root: str | None) -> CommandContext:
-    """The session with the root of the argument, and with the root's own policy."""
+    """The session with the root of the argument, and with the root's own policy. Raises InvalidInput if the command
+    line names two roots or another policy."""
+    if root is not None:
+        session.need_unused("root", on=f"a command that names the root {root}")
     return replace(session.with_its_policy(), root=root or session.root)
 
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from grantpath.engine.cli.context import CommandContext, command
+from grantpath.engine.cli.context import OF_ROOTS, CommandContext, command
 from grantpath.engine.cli.output import emit, out, reporting, styled
 from grantpath.graph.errors import InvalidInput, ServerError
 
@@ -19,17 +19,16 @@ Line = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Adds the commands."""
-    command(app, PANEL, "grantpath up")(up)
-    command(app, PANEL, "grantpath down")(down)
-    command(app, PANEL, "grantpath status --json")(status)
-    command(app, PANEL, "grantpath browser")(browser)
+    command(app, PANEL, "grantpath up", unused=OF_ROOTS)(up)
+    command(app, PANEL, "grantpath down", unused=OF_ROOTS)(down)
+    command(app, PANEL, "grantpath status --json", unused=OF_ROOTS)(status)
+    command(app, PANEL, "grantpath browser", unused=("policy", "uri"))(browser)
 
 
 def up(session: CommandContext, neo4j: Line = None) -> None:
     """Start the embedded Neo4j server if it is not running. Its data are kept between runs."""
     from grantpath.graph.embedded import server
 
-    _need_own(session)
     with reporting("starting Neo4j") as progress:
         running = server.up(neo4j, progress=progress)
     _show(session, running)
@@ -39,7 +38,6 @@ def down(session: CommandContext, neo4j: Line = None) -> None:
     """Stop the embedded server; its data are kept."""
     from grantpath.graph.embedded import server
 
-    _need_own(session)
     with reporting("stopping Neo4j"):
         stopped = server.down(neo4j)
     if session.json:
@@ -52,7 +50,6 @@ def status(session: CommandContext, neo4j: Line = None) -> None:
     """Print whether the embedded server runs, its address and its login."""
     from grantpath.graph.embedded import server
 
-    _need_own(session)
     _show(session, server.status(neo4j))
 
 
@@ -67,7 +64,6 @@ def browser(
     """
     from grantpath.graph.embedded import server
 
-    _need_own(session)
     if session.gives("root") and ":" not in str(session.root):
         raise InvalidInput(f"--root {session.root} has no type; write it as TYPE:NAME, e.g. metalake:{session.root}")
     with reporting("starting Neo4j") as progress:
@@ -84,12 +80,6 @@ def browser(
 
         if not webbrowser.open(guide):
             raise ServerError(f"no web browser could be opened on this machine; open {guide} yourself")
-
-
-def _need_own(session: CommandContext) -> None:
-    """Raises InvalidInput for --uri: these commands are about the server that grantpath starts."""
-    if session.gives("uri"):
-        raise InvalidInput("this command is about the embedded server, and would ignore --uri; omit it")
 
 
 def _write_guide(running: "ServerStatus", root: str | None) -> str:

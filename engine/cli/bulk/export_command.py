@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from grantpath.engine.cli.bulk.spark_commands import PANEL, Out, Snapshot
-from grantpath.engine.cli.context import CommandContext, command
+from grantpath.engine.cli.context import OF_ROOTS, CommandContext, command
 from grantpath.engine.cli.output import emit, out, reporting, styled
 from grantpath.graph.messages import how_many
 
@@ -23,7 +23,7 @@ Format = Annotated[FormatOption, typer.Option("--format", help="the format of th
 
 def register(app: typer.Typer) -> None:
     """Adds the command."""
-    command(app, PANEL, "grantpath export ./monday ./monday-delta --format delta")(export)
+    command(app, PANEL, "grantpath export ./monday ./monday-delta --format delta", unused=OF_ROOTS)(export)
 
 
 def export(session: CommandContext, snapshot: Snapshot, target: Out, table_format: Format) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from grantpath.engine.cli.bulk.spark_commands import PANEL, Snapshot
-from grantpath.engine.cli.context import CommandContext, command
+from grantpath.engine.cli.context import OF_ROOTS, CommandContext, command
 from grantpath.engine.cli.output import emit, out, styled
 from grantpath.graph.errors import InvalidInput
 
@@ -23,7 +23,7 @@ Top = Annotated[int, typer.Option("--top", min=1, max=10_000, metavar="N", help=
 
 def register(app: typer.Typer) -> None:
     """Adds the command."""
-    command(app, PANEL, "grantpath report ./monday --out monday.html")(report)
+    command(app, PANEL, "grantpath report ./monday --out monday.html", unused=OF_ROOTS)(report)
 
 
 def report(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grantpath.engine.cli.context import AsOf, CommandContext, command, split_names
+from grantpath.engine.cli.context import OF_ROOTS, AsOf, CommandContext, command, split_names
 from grantpath.engine.cli.list_formats import Format, ListFormat, records, show_rows, wanted
 from grantpath.engine.cli.output import counting, emit, note, out, reporting, show_lines, show_table, signed, styled
 from grantpath.graph.errors import InvalidInput
@@ -67,9 +67,9 @@ InProcessLimit = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Adds the commands."""
-    command(app, PANEL, "grantpath access ./monday --names load_table,SELECT_TABLE")(access)
+    command(app, PANEL, "grantpath access ./monday --names load_table,SELECT_TABLE", unused=OF_ROOTS)(access)
     command(app, PANEL, 'grantpath ask ./monday "which table can user:bob load_table"')(ask)
-    command(app, PANEL, "grantpath diff ./monday ./tuesday --names load_table")(diff)
+    command(app, PANEL, "grantpath diff ./monday ./tuesday --names load_table", unused=OF_ROOTS)(diff)
     command(app, PANEL, "grantpath verify ./monday --sample 1000")(verify)
 
 
@@ -154,6 +154,7 @@ def ask(
 
     form = wanted(session.json, format_)
     if as_of is None:
+        session.need_unused(*OF_ROOTS, on="an answer from a snapshot alone, without --as-of")
         found, mirrored = ask_snapshot(snapshot, question), Mirrored(snapshot)
         same = mirrored.meta.revision == found.revision  # it can be updated at any time
         state = _state(mirrored) if same else f"revision {found.revision} of {mirrored.meta.root}"

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from grantpath.engine.cli.bulk.spark_commands import PANEL, Snapshot
-from grantpath.engine.cli.context import CommandContext, command
+from grantpath.engine.cli.context import OF_ROOTS, CommandContext, command
 from grantpath.engine.cli.list_formats import Format, as_table, records, show_rows, wanted
 from grantpath.engine.cli.output import emit, note
 from grantpath.graph.messages import counted
@@ -15,7 +15,12 @@ Statement = Annotated[str, typer.Argument(metavar="SQL", help="a SELECT, or COPY
 
 def register(app: typer.Typer) -> None:
     """Adds the command."""
-    command(app, PANEL, "grantpath sql ./monday \"select subject, objects from reach where name = 'load_table'\"")(sql)
+    command(
+        app,
+        PANEL,
+        "grantpath sql ./monday \"select subject, objects from reach where name = 'load_table'\"",
+        unused=OF_ROOTS,
+    )(sql)
 
 
 def sql(session: CommandContext, snapshot: Snapshot, statement: Statement, format_: Format = None) -> None:

@@ -32,8 +32,6 @@ __all__ = ["facts", "run"]
         (["access", "nowhere", "--names", "load_table", "--expand", ","], "--expand names nothing"),
         (["diff", "nowhere", "nowhere", "--names", ","], "--names names nothing"),
         (["roots", "--dropped", "list"], "--dropped stands before list; write roots list --dropped"),
-        (["up", "--uri", "bolt://127.0.0.1:1"], "is about the embedded server, and would ignore --uri; omit it"),
-        (["down", "--uri", "bolt://127.0.0.1:1"], "would ignore --uri"),
         (["chekc"], "No such command 'chekc'"),
         (["policy", "show", "gravitini"], "the policy 'gravitini' is unknown"),
         (
@@ -43,14 +41,47 @@ __all__ = ["facts", "run"]
     ],
 )
 def test_errors_are_one_line_on_standard_error(run: Run, facts: str, words: list[str], text: str) -> None:
-    ran = run(*words, "--root", facts) if words[0] != "chekc" else run(*words)
+    root = [] if words[0] in ("chekc", "access", "diff", "ask", "policy") else ["--root", facts]
+    ran = run(*words, *root)
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.startswith("error: ")
     assert ran.err.count("\n") == 1
     assert text in ran.err
-    told = run("--json", "--root", facts, *words)
+    told = run("--json", *root, *words)
     assert (told.code, told.out) == (2, "")
     assert text in json.loads(told.err)["error"]
+
+
+@pytest.mark.parametrize(
+    ("words", "options"),
+    [
+        (["up"], ["--root", "--policy", "--uri"]),
+        (["down"], ["--uri"]),
+        (["status"], ["--uri"]),
+        (["browser"], ["--policy", "--uri"]),
+        (["access", "nowhere"], ["--root", "--uri"]),
+        (["diff", "nowhere", "nowhere"], ["--root"]),
+        (["sql", "nowhere", "select 1"], ["--root"]),
+        (["report", "nowhere"], ["--root"]),
+        (["export", "nowhere", "new", "--format", "delta"], ["--root"]),
+        (["ask", "nowhere", "who can load_table on table:a.b.c"], ["--root", "--policy", "--uri"]),
+        (["policy", "list"], ["--root", "--policy"]),
+        (["policy", "show", "gravitino"], ["--root"]),
+        (["policy", "validate", "gravitino"], ["--policy"]),
+        (["policy", "verify", "metalake:y"], ["--root", "--policy"]),
+        (["policy", "write", "metalake:y"], ["--root"]),
+        (["policy", "upgrade", "gravitino"], ["--policy"]),
+        (["verify", "nowhere", "--root", "metalake:y"], ["--policy"]),
+        (["follow", "nowhere", "--root", "metalake:y"], ["--policy"]),
+        (["mirror", "nowhere", "--update", "--root", "metalake:y"], ["--policy"]),
+    ],
+)
+def test_options_of_a_root_without_an_effect_are_refused(run: Run, words: list[str], options: list[str]) -> None:
+    for option in options:
+        for given in ([*words, option, "metalake:x"], [option, "metalake:x", *words]):
+            ran = run(*given)
+            assert (ran.code, ran.out) == (2, ""), ran.err
+            assert ran.err.startswith(f"error: {option} has no effect on ") and "; omit it\n" in ran.err, ran.err
 
 
 def test_a_server_that_is_down_is_named(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
