@@ -98,7 +98,7 @@ class MemoryGraph:
 
     # ---- reads -------------------------------------------------------------------------------------------------------
     def _revision(self) -> list[Row]:
-        return [self._marks]
+        return [{**self._marks, "ends": None}]
 
     def _read_marks(self) -> list[Row]:
         return [{**self._marks, "loading": None, "what": None}]

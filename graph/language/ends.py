@@ -48,6 +48,11 @@ def _spelled(at: datetime) -> str:
     return at.replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
 
 
+def earliest(*ends: str | None) -> str | None:
+    """The earliest of several ends; None is no end."""
+    return min((each for each in ends if each), default=None)
+
+
 def seconds_of(end: str) -> int:
     """An end, as `end_text` spells it, in seconds since 1970."""
     return int(datetime.fromisoformat(end).timestamp())

@@ -19,6 +19,7 @@ from grantpath.graph.client.connection import Connection
 from grantpath.graph.errors import Inconsistent, Unavailable
 from grantpath.graph.files.remote_path import local_path
 from grantpath.graph.guard.store import Store
+from grantpath.graph.language.ends import earliest
 from grantpath.graph.progress import ReportLine
 from grantpath.spark_sync.following.change_files import (
     REBUILT,
@@ -34,6 +35,7 @@ from grantpath.spark_sync.mirroring.changes_meanwhile import ChangesMeanwhile
 from grantpath.spark_sync.mirroring.graph_rows import guarded_ask
 from grantpath.spark_sync.mirroring.mirror import mirror_into, opened
 from grantpath.spark_sync.mirroring.mirror_tables import MirrorTables
+from grantpath.spark_sync.mirroring.parallel_reader import TenantMarks
 from grantpath.spark_sync.mirroring.snapshot_origin import another, need_root, same_root
 from grantpath.spark_sync.mirroring.snapshot_writer import finish
 from grantpath.spark_sync.session.snapshot import Snapshot
@@ -105,6 +107,7 @@ class Follower:
         self._out, self._progress, self._report = out, progress, report
         self._ask = guarded_ask(store, root)
         self.rebuilt: str | None = None  # why the whole graph was read, the last time
+        self._marks: TenantMarks | None = None  # as they were read last
         self._last_file: ChangeFile | None = next(reversed(change_files(out)), None)
         self._open()
 
@@ -135,6 +138,7 @@ class Follower:
         """Follows a part of the log, writes the access that users gained and lost, and reports each file of changes.
         Returns whether there was something to follow."""
         marks = self._ask("revision")
+        self._marks = TenantMarks.of(marks)
         if reason := another(self._source.meta, marks):
             self._rebuild(reason)
             return True
@@ -162,10 +166,17 @@ class Follower:
         tables = advanced_tables(former, self._found, self._policy)
         with next_version(self._out) as folder:
             tables.write(folder, self._policy, former, self._source.folder)
-            finish(folder, meta.root, self._policy, version.revision, meta.closed_by, meta.made)
+            finish(folder, meta.root, self._policy, self._marks_at(version.revision), meta.closed_by)
         self._source, self._tables = Snapshot(self._out), tables
         self._found, ended = ChangesMeanwhile(version.revision), time.monotonic()
         self._next_tables = ended + max(TABLES_SECONDS, TABLES_RATIO * (ended - started))
+
+    def _marks_at(self, revision: int) -> TenantMarks:
+        """The marks of the tables at a revision: those of the root, if it was at this revision when they were read."""
+        if self._marks is not None and self._marks.revision == revision:
+            return self._marks
+        meta = self._source.meta
+        return TenantMarks(revision, meta.made or "", meta.policy_digest, earliest(meta.ends, self._found.ends))
 
     def _read(self) -> FactVersion:
         if self._version is None:

@@ -18,6 +18,7 @@ from grantpath.spark_sync.mirroring.changes_meanwhile import ChangesMeanwhile, c
 from grantpath.spark_sync.mirroring.graph_rows import guarded_ask
 from grantpath.spark_sync.mirroring.mirror import mirror_into, opened
 from grantpath.spark_sync.mirroring.mirror_tables import MirrorTables
+from grantpath.spark_sync.mirroring.parallel_reader import TenantMarks
 from grantpath.spark_sync.mirroring.snapshot_origin import another, need_root, same_root
 from grantpath.spark_sync.mirroring.snapshot_writer import finish
 from grantpath.spark_sync.session.snapshot import Snapshot
@@ -68,8 +69,8 @@ def update(connection: Connection, root: str, out: Path | str, progress: ReportL
     return made
 
 
-def changes_since(store: Store, source: Snapshot) -> tuple[int, ChangesMeanwhile] | str:
-    """The present revision and the changes up to it; or the reason why the log does not describe them."""
+def changes_since(store: Store, source: Snapshot) -> tuple[TenantMarks, ChangesMeanwhile] | str:
+    """The present marks and the changes up to it; or the reason why the log does not describe them."""
     meta, ask = source.meta, guarded_ask(store, source.meta.root)
     for _ in range(TRIES):
         row = ask("revision")
@@ -80,19 +81,19 @@ def changes_since(store: Store, source: Snapshot) -> tuple[int, ChangesMeanwhile
             if found.base > meta.revision:
                 why = "tags on which something is granted" if found.tags else "the log does not describe what"
                 return f"{why} changed up to revision {found.base}"
-            return row["revision"], found
+            return TenantMarks.of(row), found
     raise Inconsistent(f"{meta.root} was created again while its log was read; try again when it changes less")
 
 
-def _by_deltas(source: Snapshot, target: Path, revision: int, found: ChangesMeanwhile) -> Updated:
+def _by_deltas(source: Snapshot, target: Path, marks: TenantMarks, found: ChangesMeanwhile) -> Updated:
     meta = source.meta
-    if revision == meta.revision:
+    if marks.revision == meta.revision:
         return Updated(meta.revision, meta, None)
     former = MirrorTables.read(source)
     tables = advanced_tables(former, found, source.policy)
     with next_version(target) as folder:
         tables.write(folder, source.policy, former, source.folder)
-        made = finish(folder, meta.root, source.policy, revision, meta.closed_by, meta.made)
+        made = finish(folder, meta.root, source.policy, marks, meta.closed_by)
     return Updated(meta.revision, made, None)
 
 

@@ -10,6 +10,7 @@ from grantpath.engine.change.deltas import BULK
 from grantpath.engine.facts.set.fact_version import FactVersion, by_tags, fact_of, is_stored, members
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.tenants.one_revision import GuardedAsk
+from grantpath.graph.language.ends import earliest
 from grantpath.graph.language.reference import Reference, type_of
 from grantpath.graph.language.statement import parse_statement
 from grantpath.spark_sync.mirroring.graph_rows import TreeKeys
@@ -31,6 +32,7 @@ class ChangesMeanwhile:
     members: dict[Edge, bool] = field(default_factory=dict)
     facts: dict[Edge, bool] = field(default_factory=dict)
     before: dict[str | Edge, bool] = field(default_factory=dict)  # whether each of them was true at `base`, by the log
+    ends: str | None = None  # the earliest end of a fact that was added
     tags: bool = False  # whether tags changed at `base`, so that the log lacks what follows from them
 
     def __bool__(self) -> bool:
@@ -43,6 +45,8 @@ class ChangesMeanwhile:
         """Notes that a change added or removed the fact of this statement."""
         words = parse_statement(text)
         subject, edge = words.subject or "", None
+        if holds and words.until:
+            self.ends = earliest(self.ends, words.until)
         match words.kind:
             case "add":
                 self.entities[words.object] = holds

@@ -64,9 +64,7 @@ def mirror_into(folder: AnyPath, connection: Connection, store: Store, root: str
         if size["entities"] + size["facts"] > SMALL:
             return mirror_in_tasks(engine_for(folder, progress), connection, store, root, folder, progress)
         marks, policy, graph = read(connection, root, progress)
-        return write(
-            folder, root, policy, marks.revision, graph, lambda: engine_for(folder, progress), progress, marks.made
-        )
+        return write(folder, root, policy, marks, graph, lambda: engine_for(folder, progress), progress)
 
 
 def read(connection: Connection, root: str, progress: ReportLine) -> tuple[TenantMarks, Policy, Graph]:
@@ -83,7 +81,7 @@ def read(connection: Connection, root: str, progress: ReportLine) -> tuple[Tenan
         ask("revision")
         if not graph.entities:
             raise registry.dropped(root)
-        return TenantMarks(marks["revision"], marks["made"] or "", policy.digest), policy, graph
+        return TenantMarks.of(marks), policy, graph
 
     def again() -> None:
         progress(f"{root} changed while it was read; reading it again")

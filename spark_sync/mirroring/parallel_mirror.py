@@ -66,7 +66,7 @@ def mirror_in_tasks(
     _write_edges(engine, folder, rows)
     remove_tree(raw)
     closed_by = write_closure(folder, engine, progress)
-    return finish(folder, root, read.policy, read.marks.revision, closed_by, read.marks.made)
+    return finish(folder, root, read.policy, read.marks, closed_by)
 
 
 # ---- reading ---------------------------------------------------------------------------------------------------------
@@ -124,7 +124,7 @@ def _marks_and_policy(store: Store, root: str) -> tuple[TenantMarks, Policy]:
         ask("revision")
         if kept is None:
             raise Unknown(f"{root} was dropped while it was read; name another root")
-        return TenantMarks(row["revision"], row["made"] or "", row["policy"]), from_source(kept["source"])
+        return TenantMarks.of(row), from_source(kept["source"])
 
     return at_one_revision(root, guarded_ask(store, root), work)
 

@@ -2,8 +2,9 @@
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial, reduce
+from typing import Any
 
 import pyarrow as pa
 from pyspark.serializers import CloudPickleSerializer
@@ -16,6 +17,7 @@ from grantpath.graph.client.connection import Connection
 from grantpath.graph.errors import GrantpathError, Inconsistent, InvalidInput, ServerError
 from grantpath.graph.files.remote_path import AnyPath
 from grantpath.graph.guard.store import Store
+from grantpath.graph.language.ends import end_of
 from grantpath.spark_sync.mirroring.graph_rows import (
     RAW_DDL,
     Graph,
@@ -45,11 +47,19 @@ class RawRows:
 
 @dataclass(frozen=True)
 class TenantMarks:
-    """The revision of a tenant, its creation id, and the digest of its policy."""
+    """The revision of a tenant, its creation id, the digest of its policy, and the time before which none of its facts
+    ends (None: none has an end)."""
 
     revision: int
     made: str
     policy: str
+    ends: str | None = field(default=None, compare=False)  # it can become later without a change
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> "TenantMarks":
+        """The marks in a row of revision.cypher."""
+        ends = None if row["ends"] is None else end_of(row["ends"])
+        return cls(row["revision"], row["made"] or "", row["policy"], ends)
 
 
 @dataclass(frozen=True)
@@ -77,8 +87,7 @@ class Reading:
 
 def marks(store: Store, root: str) -> TenantMarks:
     """The revision marks of a tenant. Raises Unknown, Inconsistent if a load is in progress, Unavailable."""
-    row = guarded_ask(store, root)("revision")
-    return TenantMarks(row["revision"], row["made"] or "", row["policy"])
+    return TenantMarks.of(guarded_ask(store, root)("revision"))
 
 
 def make_ready(spark: SparkSession, reading: Reading, out: AnyPath) -> None:

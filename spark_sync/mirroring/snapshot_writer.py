@@ -30,6 +30,7 @@ from grantpath.spark_sync.mirroring.closure import close_containers, composition
 from grantpath.spark_sync.mirroring.closure_task import SCHEMA, Extension, extend
 from grantpath.spark_sync.mirroring.graph_rows import Graph
 from grantpath.spark_sync.mirroring.mirror_tables import Members, write_entities, write_members
+from grantpath.spark_sync.mirroring.parallel_reader import TenantMarks
 from grantpath.spark_sync.session.snapshot import write_table
 from grantpath.spark_sync.session.spark_session import SparkEngine, read_parquet, wanted_closure, write_parquet
 
@@ -42,14 +43,12 @@ def write(
     folder: AnyPath,
     root: str,
     policy: Policy,
-    revision: int,
+    marks: TenantMarks,
     graph: Graph,
     spark: Callable[[], SparkEngine],
     progress: ReportLine,
-    made: str | None = None,
 ) -> SnapshotMeta:
-    """Writes a snapshot's tables into an existing folder. Starts Spark only if the closure needs it. `made` is the
-    root's creation id."""
+    """Writes a snapshot's tables into an existing folder. Starts Spark only if the closure needs it."""
     numbering = number(policy, root, graph.entities)
     subjects = write_entities(folder, numbering, policy)
     where = Positions(pa.array(numbering.refs))
@@ -60,8 +59,8 @@ def write(
     small = None if wanted_closure() else close_small(subjects, source, target)
     if small is not None:
         write_table(folder, "closure", dict(zip(("subject", "holder"), small, strict=True)))
-        return finish(folder, root, policy, revision, small_closure.NAME, made)
-    return finish(folder, root, policy, revision, write_closure(folder, spark(), progress), made)
+        return finish(folder, root, policy, marks, small_closure.NAME)
+    return finish(folder, root, policy, marks, write_closure(folder, spark(), progress))
 
 
 class Positions:
@@ -170,21 +169,21 @@ def _files(table: AnyPath) -> tuple[AnyPath, ...]:
     return tuple(sorted(found))
 
 
-def finish(
-    folder: AnyPath, root: str, policy: Policy, revision: int, closed_by: str, made: str | None = None
-) -> SnapshotMeta:
-    """Writes the policy and the metadata of a snapshot whose tables are complete; `made` is the root's creation id."""
+def finish(folder: AnyPath, root: str, policy: Policy, marks: TenantMarks, closed_by: str) -> SnapshotMeta:
+    """Writes the policy and the metadata of a snapshot whose tables are complete, and have the revision of the
+    marks."""
     for name in MIRRORED:
         need_readable(folder, name)
     (folder / POLICY_FILE).write_text(policy.source)
     meta = SnapshotMeta(
         root=root,
-        made=made,
-        revision=revision,
+        made=marks.made or None,
+        revision=marks.revision,
         policy=policy.name,
         policy_digest=policy.digest,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         closed_by=closed_by,
+        ends=marks.ends,
         counts={name: count(folder, name) for name in MIRRORED},
     )
     (folder / "meta.json").write_text(meta.model_dump_json(indent=2))

@@ -13,6 +13,7 @@ from grantpath.spark_sync.bulk.condition_answers import condition_answers
 from grantpath.spark_sync.bulk.idle_grants import Idle, idle_grants
 from grantpath.spark_sync.bulk.users_by_principal import UsersByPrincipal
 from grantpath.spark_sync.mirroring.graph_rows import Graph
+from grantpath.spark_sync.mirroring.parallel_reader import TenantMarks
 from grantpath.spark_sync.mirroring.snapshot_writer import write
 from grantpath.spark_sync.session.snapshot import Snapshot
 from grantpath.spark_sync.versions.snapshot_folders import building
@@ -65,7 +66,7 @@ def answers(policy: Policy, members: list[tuple[str, str]], grants: list[Triple]
         *columns,
     )
     with building(out) as folder:
-        write(folder, "org:main", policy, 1, graph, no_spark, lambda line: None)
+        write(folder, "org:main", policy, TenantMarks(1, "", policy.digest), graph, no_spark, lambda line: None)
     write_access(out)
     tables = [pq.read_table(out / "access" / name).to_pylist() for name in ("reach", "exposure")]
     return out, tables

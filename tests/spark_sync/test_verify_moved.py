@@ -18,6 +18,7 @@ from grantpath.spark_sync.bulk.moved_since import Touched
 from grantpath.spark_sync.bulk.verification import verify
 from grantpath.spark_sync.mirroring.graph_rows import Graph
 from grantpath.spark_sync.mirroring.mirror import mirror_tenant
+from grantpath.spark_sync.mirroring.parallel_reader import TenantMarks
 from grantpath.spark_sync.mirroring.snapshot_writer import write
 from grantpath.spark_sync.versions.snapshot_folders import building
 
@@ -146,7 +147,8 @@ def test_nothing_to_verify_is_an_error(tmp_path: Path) -> None:
     entities = [Entity("site:s", "site"), Entity("user:u", "user"), Entity("page:p", "page", exists=False)]
     graph = Graph(entities, [], [], [], ["user:u"], ["ALLOW READ"], ["page:p"])
     with building(tmp_path / "out") as folder:
-        write(folder, "site:s", load_policy(str(path)), 1, graph, UNUSED, print)
+        policy = load_policy(str(path))
+        write(folder, "site:s", policy, TenantMarks(1, "", policy.digest), graph, UNUSED, print)
     with pytest.raises(InvalidInput, match=r"nothing to verify: .* has no users, or no objects"):
         verify(tmp_path / "out", lambda _: [], 10, 1)
 

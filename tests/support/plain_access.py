@@ -13,6 +13,7 @@ from grantpath.graph.files.remote_path import RemotePath
 from grantpath.spark_sync.bulk.bulk_questions import conditions, prepare, users
 from grantpath.spark_sync.bulk.verification import intervals_of
 from grantpath.spark_sync.mirroring.graph_rows import Graph
+from grantpath.spark_sync.mirroring.parallel_reader import TenantMarks
 from grantpath.spark_sync.mirroring.snapshot_writer import write
 from grantpath.spark_sync.session.snapshot import Snapshot, write_table
 from grantpath.spark_sync.session.spark_session import SparkEngine
@@ -46,7 +47,8 @@ def write_snapshot(made: Oracle, out: Place, revision: int = 5, spark: Callable[
         [on for _, _, on in facts],
     )
     with writing(out) as folder:
-        write(folder, str(made.root), load(made.policy), revision, graph, spark, print)
+        policy = load(made.policy)
+        write(folder, str(made.root), policy, TenantMarks(revision, "", policy.digest), graph, spark, print)
     return out
 
 

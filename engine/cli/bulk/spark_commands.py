@@ -186,11 +186,13 @@ def _show_answer(answer: "list[str] | bool") -> None:
 
 
 def _state(snapshot: "Mirrored") -> str:
-    """The revision and the age of a snapshot, because the graph may have changed since."""
+    """The revision and the age of a snapshot, because the graph may have changed since, and facts may have ended."""
     meta = snapshot.meta
     minutes = max(0, int((datetime.now(UTC) - datetime.fromisoformat(meta.created)).total_seconds() // 60))
     age = next((f"{minutes // each} {unit}" for each, unit in AGES if minutes >= 2 * each), f"{minutes} min")
-    return f"revision {meta.revision} of {meta.root}, mirrored {age} ago"
+    ended = meta.ends is not None and datetime.fromisoformat(meta.ends) <= datetime.now(UTC)
+    ends = f"; some of its facts may have ended since {meta.ends}" if ended else ""
+    return f"revision {meta.revision} of {meta.root}, mirrored {age} ago{ends}"
 
 
 def diff(

@@ -68,7 +68,11 @@ TABLES: Mapping[str, Mapping[str, Kind]] = {
 
 
 class SnapshotMeta(BaseModel):
-    """The content of meta.json."""
+    """The content of meta.json.
+
+    `ends`: no fact of the snapshot ends before this time. None: none has an end, or an earlier version wrote the
+    snapshot.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     schema_version: Literal[3] = 3
@@ -79,6 +83,7 @@ class SnapshotMeta(BaseModel):
     policy_digest: str
     created: str
     closed_by: str
+    ends: str | None = None
     counts: dict[str, int]
 
 
