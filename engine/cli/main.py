@@ -183,8 +183,9 @@ def _prepare_streams() -> None:
         if hasattr(stream, "reconfigure"):
             encoding = None if stream.isatty() else "utf-8"
             stream.reconfigure(encoding=encoding, errors="backslashreplace")
-    if hasattr(sys.stdin, "reconfigure") and not sys.stdin.isatty():
-        sys.stdin.reconfigure(encoding="utf-8", errors="strict")
+    with suppress(OSError, ValueError):  # it is closed, or the caller of `main` has read from it
+        if hasattr(sys.stdin, "reconfigure") and not sys.stdin.isatty():
+            sys.stdin.reconfigure(encoding="utf-8", errors="strict")
 
 
 @cache

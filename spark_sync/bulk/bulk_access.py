@@ -14,6 +14,7 @@ import pyarrow as pa
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.extras import need_extra
 from grantpath.graph.files.remote_path import AnyPath
+from grantpath.graph.messages import counted
 from grantpath.graph.progress import ReportLine
 from grantpath.spark_sync.bulk.access_in_process import write_in_process
 from grantpath.spark_sync.bulk.bulk_questions import Name, conditions
@@ -78,7 +79,7 @@ def access(
     ]
     source.need_complete()
     how = "in this process" if here else "joined to the subjects" if joined else "in each worker"
-    progress(f"{len(questions)} conditions over {facts:,} facts, {how}")
+    progress(f"{counted(len(questions), 'conditions')} over {counted(facts, 'facts')}, {how}")
     with ExitStack() as done:
         done.callback(forget)
         fresh = done.enter_context(writing(source.folder / "access", replace=True))
@@ -91,7 +92,7 @@ def access(
 
             written = write_in_spark(source, plans, listed, fresh, progress)
         report = AccessReport(found.folder, listed, [*expand], *written, time.monotonic() - started)
-    progress(f"access of {entities:,} entities for {len(listed)} names in {report.seconds:.0f} s")
+    progress(f"access of {entities:,} entities for {counted(len(listed), 'names')} in {report.seconds:.0f} s")
     return report
 
 

@@ -14,7 +14,7 @@ from grantpath.engine.facts.snapshot.snapshot_reader import CHANGES, TABLES
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.extras import need_extra
 from grantpath.graph.files.remote_path import AnyPath, local_path
-from grantpath.graph.messages import short
+from grantpath.graph.messages import counted, short
 from grantpath.graph.progress import ReportLine
 from grantpath.spark_sync.session.snapshot import Snapshot
 from grantpath.spark_sync.versions.snapshot_folders import building
@@ -127,5 +127,5 @@ def _write(source: Snapshot, name: str, writer: _Writer, progress: ReportLine) -
     stream = source.stream(name)
     own = name.rpartition("/")[2]
     path = writer.write(own, stream.schema, stream.tables)
-    progress(f"wrote {own}: {stream.rows:,} rows in {time.monotonic() - started:.0f} s")
+    progress(f"wrote {own}: {counted(stream.rows, 'rows')} in {time.monotonic() - started:.0f} s")
     return ExportedTable(own, stream.rows, path)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+from grantpath.engine.facts.snapshot.current_folder import CURRENT
 from grantpath.graph.errors import GrantpathError, InvalidInput
 from grantpath.graph.forks import remake_in_children
 
@@ -20,8 +21,8 @@ def building(target: Path, replace: bool = False) -> Iterator[Path]:
     """A new folder to write into. It is renamed to the target at the end, so the target is complete or absent.
 
     It is private: folders have the mode 0700 and files 0600, independent of the umask. A folder that a killed process
-    left is removed first. Raises InvalidInput if the target already exists, is a link or cannot be created, or if
-    another process is writing it, and GrantpathError if the disk is full.
+    left is removed first. Raises InvalidInput if the target already exists or cannot be created, if another process is
+    writing it, or if it is in a snapshot that has versions, and GrantpathError if the disk is full.
     """
     if os.path.lexists(target) and not replace:
         raise _exists(target)
@@ -33,8 +34,8 @@ def building(target: Path, replace: bool = False) -> Iterator[Path]:
                 _put_back(former, target, fresh)  # a process was killed between its two renames
             if os.path.lexists(target) and not replace:
                 raise _exists(target)
-            if target.is_symlink():
-                raise InvalidInput(f"{target} was replaced by a link, because the snapshot was updated; try again")
+            if replace and (target.parent / CURRENT).is_symlink():
+                raise InvalidInput(f"{target.parent} was updated meanwhile; run the command again")
             _make(fresh, target)
             yield fresh
             _make_private(fresh)

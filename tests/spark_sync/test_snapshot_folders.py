@@ -24,7 +24,8 @@ from grantpath.engine.policy.schema import FACTS_FORMAT, UPGRADE
 from grantpath.graph.client.connection import Connection
 from grantpath.graph.errors import GrantpathError, InvalidInput
 from grantpath.graph.files import bounded_parquet
-from grantpath.spark_sync.bulk.bulk_access import access
+from grantpath.spark_sync.bulk import bulk_access
+from grantpath.spark_sync.bulk.bulk_access import AccessReport, access
 from grantpath.spark_sync.mirroring import mirror as mirroring
 from grantpath.spark_sync.mirroring.mirror import mirror_tenant
 from grantpath.spark_sync.mirroring.snapshot_writer import MIRRORED
@@ -35,8 +36,11 @@ from grantpath.spark_sync.versions.snapshot_folders import alone, alone_with, bu
 from grantpath.spark_sync.versions.snapshot_versions import next_version
 
 from ..conftest import Tenants
+from ..support.command_line import Run, run
 from ..support.tiers import others_slow
 from .test_bulk_access import snapshot, world
+
+__all__ = ["run"]
 
 QUESTION = "which table can user:strong load_table"
 HOLDING = """
@@ -355,9 +359,40 @@ def test_answers_of_a_version_are_written_beside_the_next_version(tmp_path: Path
     with next_version(out), building(current / "access", replace=True):
         pass
     assert current_version(out) != current
-    with pytest.raises(InvalidInput, match=r"was replaced by a link, .* try again"), building(out / "access", True):
+    with pytest.raises(InvalidInput, match=r"out was updated meanwhile; run"), building(out / "access", True):
         pass
     assert (out / "access").is_symlink()
+
+
+def test_a_reader_keeps_the_version_that_a_link_pointed_to(tmp_path: Path) -> None:
+    out, versions = tmp_path / "out", []
+    out.mkdir()
+    (tmp_path / "latest").symlink_to("out")
+    for _ in range(2):
+        with next_version(out):
+            pass
+        found = {current_version(each) for each in (out, out / "current", tmp_path / "latest")}
+        versions.append(found.pop())
+        assert not found
+    assert versions[0] != versions[1]
+
+
+def test_access_says_that_the_snapshot_was_updated_meanwhile(
+    made: Path, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    shutil.copytree(made, out)
+
+    def beside_an_update(*given: Any) -> AccessReport:
+        report = access(*given)
+        with next_version(out) as fresh:
+            shutil.copytree(made, fresh, dirs_exist_ok=True)
+        return report
+
+    assert "was updated" not in run("access", str(out), "--names", "load_table").err
+    monkeypatch.setattr(bulk_access, "access", beside_an_update)
+    told = run("access", str(out), "--names", "load_table", "--quiet")
+    assert told.code == 0 and f"{out} was updated meanwhile, and its new version has no answers yet" in told.err
 
 
 def test_answers_of_a_snapshot_without_versions_have_its_lock(tmp_path: Path) -> None:

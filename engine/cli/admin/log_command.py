@@ -73,8 +73,8 @@ def log(
     of the parent. Such a change is not found if it has more than 200,000 facts, or if an older version wrote its entry.
     --by, --object and --subject also find entries under other names that the entity has had.
 
-    --verify checks the hash chain of the log instead. Exit code 0: no entry was altered, 1: an entry was altered.
-    --prune-before removes old entries permanently, and keeps the chain verifiable. Neither takes a filter.
+    --verify or --head checks the hash chain of the log instead. Exit code 0: no entry was altered, 1: one was altered.
+    --prune-before removes old entries permanently, and keeps the chain verifiable. None of these takes a filter.
     """
     filters = {
         "--limit": limit != USUAL or None,
@@ -94,7 +94,7 @@ def log(
         prune_log(session, prune_before, by, yes)
         return 0
     if verify or head is not None:
-        _need_none("--verify", {"--by": by, "--yes": yes or None, **filters})
+        _need_none("--verify" if verify else "--head", {"--by": by, "--yes": yes or None, **filters})
         return verify_log(session, head)
     if yes:
         raise typer.BadParameter("--yes needs --prune-before")

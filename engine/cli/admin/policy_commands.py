@@ -11,7 +11,7 @@ from grantpath.engine.cli.change.change_commands import ShowEffects
 from grantpath.engine.cli.change.effects_view import show_effects
 from grantpath.engine.cli.context import OF_ROOTS, CommandContext, Commands, Operator, command
 from grantpath.engine.cli.output import counting, emit, err, out, show_lists, styled
-from grantpath.graph.messages import how_many
+from grantpath.graph.messages import counted, how_many
 
 if TYPE_CHECKING:  # its modules take long to import
     from grantpath.engine.transfer.policy_upgrade import Upgrade
@@ -149,7 +149,7 @@ def verify(session: CommandContext, name: RootName = None) -> int:
         return 1 if found else 0
     verdict = styled("differs", "bold red") if found else styled("equal", "bold green")
     what = (
-        f"{len(found):,} differences; `grantpath policy write {tenant}` writes it again"
+        f"{counted(len(found), 'differences')}; `grantpath policy write {tenant}` writes it again"
         if found
         else "the same as the policy"
     )
@@ -185,9 +185,9 @@ def _named(session: CommandContext, root: str | None) -> CommandContext:
 
 
 def _show_upgrade(name: str, done: "Upgrade", dry_run: bool) -> None:
-    checked = f" {name}, {done.facts:,} facts checked; revision {done.revision}"
+    checked = f" {name}, {counted(done.facts, 'facts')} checked; revision {done.revision}"
     if done.problems:
-        violations = f" {name}: {len(done.problems):,} facts violate it; revision {done.revision}"
+        violations = f" {name}: facts that violate it: {len(done.problems):,}; revision {done.revision}"
         out().print(styled("would be refused", "bold red"), styled(violations), sep="")
     else:
         changed = "would be upgraded to" if dry_run else "upgraded"

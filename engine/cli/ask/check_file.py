@@ -15,7 +15,7 @@ from grantpath.engine.cli.output import note
 from grantpath.graph.errors import Invalid, InvalidInput
 from grantpath.graph.language.inputs import unique_keys
 from grantpath.graph.language.statement import MAX_LINE, Check, parse_asked
-from grantpath.graph.messages import printable, read_printed
+from grantpath.graph.messages import counted, printable, read_printed
 
 if TYPE_CHECKING:
     from grantpath.engine.answers.decision import Decision
@@ -97,7 +97,7 @@ def check_file(
         raise InvalidInput(f"{shown} contains no check; write one per line: SUBJECT NAME OBJECT")
     span = " to ".join(str(revision) for revision in dict.fromkeys(report.revisions))
     total = report.allowed + report.refused
-    note(f"{total:,} checks: {report.allowed:,} allowed, {report.refused:,} not allowed, at revision {span}")
+    note(f"{counted(total, 'checks')}: {report.allowed:,} allowed, {report.refused:,} not allowed, at revision {span}")
     return 1 if report.refused else 0
 
 

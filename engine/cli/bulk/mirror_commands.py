@@ -10,7 +10,7 @@ import typer
 from grantpath.engine.cli.bulk.spark_commands import PANEL, Out, Snapshot, working
 from grantpath.engine.cli.context import CommandContext, command
 from grantpath.engine.cli.output import emit, out, styled
-from grantpath.graph.messages import how_many
+from grantpath.graph.messages import counted, how_many
 
 if TYPE_CHECKING:
     from grantpath.engine.cli.command_authorizer import CommandAuthorizer
@@ -80,7 +80,7 @@ def follow(session: CommandContext, snapshot: Snapshot) -> None:
             emit(asdict(done))
             return
         why = f" (mirrored again, because {done.rebuilt})" if done.rebuilt else ""
-        text = f" revisions {done.first} to {done.last}: {done.rows:,} rows in {snapshot}/changes{why}"
+        text = f" revisions {done.first} to {done.last}: {counted(done.rows, 'rows')} in {snapshot}/changes{why}"
         out().print(styled("followed", "bold green"), styled(text), sep="")
 
     with _opened(session, snapshot) as authorizer, working("following") as progress:

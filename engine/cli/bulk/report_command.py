@@ -10,6 +10,7 @@ from grantpath.engine.cli.bulk.spark_commands import PANEL, Snapshot
 from grantpath.engine.cli.context import OF_ROOTS, CommandContext, command
 from grantpath.engine.cli.output import emit, out, styled
 from grantpath.graph.errors import InvalidInput
+from grantpath.graph.messages import counted
 
 Out = Annotated[
     Path | None, typer.Option("--out", metavar="FILE", help="the file to create; default: SNAPSHOT with .html added")
@@ -42,7 +43,8 @@ def report(
     if session.json:
         emit({**asdict(found), "file": str(found.file)})
         return
-    text = f" {found.file}: {found.users:,} users, {found.grants:,} grants at revision {found.revision}"
+    counts = f"{counted(found.users, 'users')}, {counted(found.grants, 'grants')}"
+    text = f" {found.file}: {counts} at revision {found.revision}"
     out().print(styled("wrote", "bold green"), styled(text), sep="")
     idle = f"  {found.dead:,} dead and {found.shadowed:,} shadowed grants; {found.bytes // 1000:,} KB"
     out().print(styled(idle, "dim"))

@@ -89,6 +89,7 @@ def access(
     Spark, which needs the extra `spark`. --format prints the number of pairs of user and object for every name.
     """
     from grantpath.spark_sync.bulk.bulk_access import access as compute
+    from grantpath.spark_sync.session.snapshot import Snapshot as Mirrored
 
     form = wanted(session.json, format_)
     asked = _named("--names", names)
@@ -105,6 +106,10 @@ def access(
         own=lambda: _show_access(report, tops=bool(asked)),
         as_json=lambda: emit({"answer": [*records(heads, rows)], **head}),
     )
+    if Mirrored(snapshot).folder != report.snapshot:
+        note(
+            f"{snapshot} was updated meanwhile, and its new version has no answers yet; run the command again", "yellow"
+        )
 
 
 def _named(option: str, values: list[str]) -> list[str]:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 PANEL = "Change"
 BLANK = " \t\r"
-WRONG = 20  # wrong statements that are left out, one by one, before consent is asked for those that can be made
 NONE_DONE = "nothing is done"
 EACH_BEFORE = "the lines before it are made, except wrong ones: see `grantpath log`"
 Statement = Annotated[
@@ -179,35 +178,17 @@ def _ended_denies(
 ) -> "tuple[list[str], Effects | None]":
     """The DENYs on the tags that statements drop, as statements, and the effects of all statements, if they can be
     planned together. No DENYs if nothing will be done: the change itself reports why."""
-    made = _made_of(authorizer, statements, by, as_role, each)
-    if not made:
-        return [], None
     try:
-        planned = authorizer.plan(made, by=by, as_role=as_role)
+        planned = authorizer.plan(statements, by=by, as_role=as_role)
     except GrantpathError:  # also if the change is too large for a plan
-        return list(islice(_present_denies(authorizer, made), NAMED + 1)), None
+        # with `each`, the others are made, and can give the actor the right to drop a tag
+        if not each or len(statements) == 1:
+            try:
+                authorizer.change_all(statements, by=by, as_role=as_role, dry_run=True)
+            except (Refused, Invalid):
+                return [], None
+        return [*islice(dict.fromkeys(_present_denies(authorizer, statements)), NAMED + 1)], None
     return [fact for change in planned.changes for fact in _denies_on_dropped(authorizer, change)], planned.effects
-
-
-def _made_of(
-    authorizer: "CommandAuthorizer", statements: list[str], by: str | None, as_role: str | None, each: bool
-) -> list[str]:
-    """The statements that will be made: all or none, and with `each` those that are not wrong after the ones before
-    them. All of them if this cannot be found out, or not soon."""
-    made = [*statements]
-    for _ in range(WRONG + 1):
-        try:
-            authorizer.change_all(made, by=by, as_role=as_role, dry_run=True)
-            return made
-        except (Refused, Invalid) as error:
-            if not each or error.index is None:
-                return []
-            del made[error.index]
-            if not made:
-                return []
-        except GrantpathError:
-            break
-    return statements
 
 
 def _denies_on_dropped(authorizer: "CommandAuthorizer", change: "Change") -> list[str]:
@@ -227,10 +208,9 @@ def _present_denies(authorizer: "CommandAuthorizer", statements: list[str]) -> I
     """The DENYs that are now on the tags which statements drop, and on those that they rename or move before."""
     kinds = ("drop", "rename", "move")
     found = dict.fromkeys(ref for kind in kinds for text in statements if (ref := _object_of(authorizer, text, kind)))
-    for ref in found:
-        with suppress(Unknown):
-            for tag in _tags_at(authorizer, ref):
-                yield from (fact.statement for fact in authorizer.grants(on=tag, effect="DENY").answer)
+    for tag in (tag for ref in found for tag in _tags_at(authorizer, ref)):
+        with suppress(Unknown):  # it was dropped meanwhile
+            yield from (fact.statement for fact in authorizer.grants(on=tag, effect="DENY"))
 
 
 def _tags_at(authorizer: "CommandAuthorizer", ref: "Reference") -> Iterator[str]:
@@ -241,7 +221,7 @@ def _tags_at(authorizer: "CommandAuthorizer", ref: "Reference") -> Iterator[str]
         after: str | None = ""
         while type_ in authorizer.policy.names.below(ref.type) and after is not None:
             page = authorizer.list(type_, under=ref.text, after=after or None)
-            yield from page.answer
+            yield from page
             after = page.after
 
 

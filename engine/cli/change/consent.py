@@ -19,8 +19,13 @@ NAMED = 5  # DENYs that end, and effects, that a question names
 def confirm_opening(denies: list[str], effects: "Effects | None") -> None:
     """Asks at the terminal whether to drop tags that have these DENYs, and names the access that is gained; None if it
     could not be found out. Raises InvalidInput without consent."""
-    ends = f"dropping the tag ends {'; '.join(denies[:NAMED])}{'; ...' * (len(denies) > NAMED)}"
-    what = printable(f"{ends}: {_opened(effects)}")
+    named = f"{'; '.join(denies[:NAMED])}{'; ...' * (len(denies) > NAMED)}"
+    if effects is None:
+        what = f"these statements can drop a tag with {named}, and cannot be planned together"
+        what += ", so it is not known who gains what"
+    else:
+        what = f"dropping the tag ends {named}: {_opened(effects)}"
+    what = printable(what)
     if not sys.stdin.isatty():
         raise InvalidInput(f"{what}; confirm it with --yes")
     warn(what, "yellow")
@@ -28,9 +33,7 @@ def confirm_opening(denies: list[str], effects: "Effects | None") -> None:
         raise InvalidInput("nothing is dropped")
 
 
-def _opened(effects: "Effects | None") -> str:
-    if effects is None:
-        return "these statements cannot be planned together, so it is not known who gains what"
+def _opened(effects: "Effects") -> str:
     gains = [each.sentence() for each in effects.effects if each.effect == "gain"]
     more = f"; and {len(gains) - NAMED:,} more" if len(gains) > NAMED else ""
     return f"{'; '.join(gains[:NAMED])}{more}" if gains else "no user gains anything now"

@@ -15,8 +15,13 @@ MAX_BYTES = 10_000_000  # of a small file
 
 
 def current_version(folder: AnyPath) -> AnyPath:
-    """The folder that contains the files of `folder`: its current version, or `folder` itself if it has no versions."""
+    """The folder that contains the files of `folder`: its current version, or `folder` itself if it has no versions.
+
+    A link in place of the folder is followed, because it can point to another one later: a reader keeps this one.
+    """
     try:
+        if isinstance(folder, Path) and folder.is_symlink():
+            folder = folder.resolve()
         if isinstance(folder, Path) and (folder / CURRENT).is_symlink():
             return folder / os.readlink(folder / CURRENT)
         named = read_small(folder / CURRENT)
