@@ -66,6 +66,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         "what_an_actor_changed",
     ),
 }
+_CONTINUED = re.compile(r"\n//  +")  # a line that continues the description of a parameter is indented
 _PARAMETER = re.compile(r"// \$(\w+)\s+(STRING|INTEGER)\s+('[^']*'|\d+)(.*)")
 _COLUMN = re.compile(r"(\w+) (STRING|INTEGER|BOOLEAN|ZONED DATETIME|LIST OF STRING|PATH|LIST OF PATH)(?= \(|,| |$)")
 _REASON = "says STRING (why a row has no answer)"
@@ -85,6 +86,11 @@ class Parameter:
     def is_reference(self) -> bool:
         """Whether a value is a reference, such as user:bob."""
         return isinstance(self.example, str) and ":" in self.example
+
+    @property
+    def is_privilege(self) -> bool:
+        """Whether a value is the name of a privilege, such as SELECT_TABLE."""
+        return isinstance(self.example, str) and self.example.isupper()
 
 
 @dataclass(frozen=True)
@@ -132,10 +138,9 @@ def _read(name: str, group: str) -> CatalogueQuestion:
 
 def parameters_of(text: str) -> list[Parameter]:
     """The parameters in the header of a query that have an example, the root among them."""
-    found = [match for line in text.splitlines() if (match := _PARAMETER.match(line))]
-    return [
-        Parameter(each[1], cast(Kind, each[2]), _literal(each[3]), each[4].removeprefix(",").strip()) for each in found
-    ]
+    whole = _CONTINUED.sub(" ", text)
+    found = [match for line in whole.splitlines() if (match := _PARAMETER.match(line))]
+    return [Parameter(each[1], cast(Kind, each[2]), _literal(each[3]), each[4].strip(",; ")) for each in found]
 
 
 def _literal(text: str) -> str | int:

@@ -53,7 +53,8 @@ class AccessEffect(Frozen):
         if self.pairs != self.users * self.objects:
             what = f"up to {what} ({self.pairs:,} pairs of user and {self.type.replace('_', ' ')})"
         by = f", by {_listed(self.by)}" if self.by else ""
-        return f"{who} {self.effect}{'s' * (self.users == 1)} {_listed(self.names)} on {what}{by}"
+        names = tuple(sorted(self.names, key=lambda name: telling_first(name, self.type)))
+        return f"{who} {self.effect}{'s' * (self.users == 1)} {_listed(names)} on {what}{by}"
 
 
 class Effects(Frozen):
@@ -99,6 +100,12 @@ class Effects(Frozen):
             for verb, effect in (("gained", "gain"), ("lost", "lose"))
         ]
         return verdict_html("effects", self.summary(), lists, self.revision)
+
+
+def telling_first(name: str, type_: str) -> tuple[bool, int, str]:
+    """The key by which names with the same answers on a type are sorted for a reader: those that contain the type
+    first, and short ones before long ones."""
+    return type_ not in name.lower(), len(name), name
 
 
 def _listed(texts: tuple[str, ...]) -> str:

@@ -58,6 +58,16 @@ class CommandAuthorizer(Authorizer):
         self.log_begins = row.get("begins")
         return row
 
+    def note_absent(self, *refs: str | None) -> None:
+        """Notes which of these entities do not exist, with similar names: "no" or "none" may be about a misspelled
+        one."""
+        for ref in refs:
+            if ref is None:
+                continue
+            found = self.policy.reference(ref, self.root).text
+            if told := registry.absence(self.store, self.tenant, self.policy, found):
+                note(told, "yellow")
+
 
 def open_selected(
     session: CommandContext, create: bool, history: bool, policy: Policy | None, by: str | None, dry_run: bool

@@ -5,6 +5,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
+from decimal import Decimal
 from enum import StrEnum
 from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any
@@ -88,8 +89,13 @@ def show_rows(
 
 
 def as_table(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Prints rows of any values as a table."""
-    show_table(heads, [[_text(cell) for cell in row] for row in rows])
+    """Prints rows of any values as a table. Columns of numbers are aligned to the right."""
+    numbers = {head for at, head in enumerate(heads) if all(_is_number(row[at]) for row in rows)}
+    show_table(heads, [[_text(cell) for cell in row] for row in rows], numbers)
+
+
+def _is_number(cell: object) -> bool:
+    return cell is None or (isinstance(cell, int | float | Decimal) and not isinstance(cell, bool))
 
 
 def records(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[dict[str, Any]]:

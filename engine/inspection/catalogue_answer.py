@@ -12,6 +12,7 @@ from grantpath.cypher.catalogue import CatalogueQuestion, Kind, Parameter, catal
 from grantpath.engine.answers.graph_path import GraphPath, PathEdge, PathNode
 from grantpath.engine.inspection.models import AskCatalogue, CatalogueAnswer, Cell
 from grantpath.engine.inspection.root_view import MOST
+from grantpath.engine.tenants import registry
 from grantpath.engine.tenants.one_revision import GuardedAsk
 from grantpath.engine.tenants.open_tenant import OpenTenant
 from grantpath.graph.errors import InvalidInput, UnknownName
@@ -53,6 +54,10 @@ def answer(tenant: OpenTenant, name: str, given: Mapping[str, object], limit: in
             reasons.append(str(row[REASON]))
         else:
             answered.append(row)
+    if not answered:
+        named = [str(parameters[each.name]) for each in asked.parameters.values() if each.is_reference]
+        missing = [registry.absence(tenant.store, tenant.tenant, tenant.policy, ref) for ref in named]
+        reasons = [*filter(None, missing)] or reasons
     return CatalogueAnswer(
         question=AskCatalogue(name=name, parameters=parameters, limit=limit),
         answer=tuple({key: _cell(row[key], kind) for key, kind in asked.columns.items()} for row in answered[:limit]),
@@ -87,7 +92,16 @@ def _value(tenant: OpenTenant, asked: CatalogueQuestion, wanted: Parameter, give
     if not isinstance(value, str):
         rule = f"must be a string, not {short(repr(value))}"
         raise InvalidInput(f"{asked.name}: {wanted.name} {rule}; give it, e.g. {_example(wanted)}")
-    return tenant.policy.reference(value, tenant.root).text if wanted.is_reference else value
+    policy = tenant.policy
+    if wanted.is_reference:
+        return policy.reference(value, tenant.root).text
+    if wanted.is_privilege:
+        return policy.names.canonical(value)
+    if wanted.name == "type" and value:
+        policy.names.check_type(value)
+    elif wanted.name == "operation":
+        policy.types_with(value)
+    return value
 
 
 def _missing(asked: CatalogueQuestion, absent: list[Parameter]) -> InvalidInput:

@@ -232,15 +232,31 @@ def suggesting(error: Unknown, store: Store, tenant: str, policy: Policy) -> Unk
 
 def near(store: Store, tenant: str, policy: Policy, ref: str) -> str:
     """` (did you mean X?)` with existing names of the same type; empty if `ref` exists or the lookup fails."""
-    query, type_ = cypher.load("similar_names"), type_of(ref)
-    if len(ref) > MAX_NAME:
-        return ""
-    try:
-        rows = query.run(store.read, root=tenant, type=type_, ref=ref, limit=CANDIDATES // 2)
-    except GrantpathError:  # the error is complete without a suggestion
-        return ""
-    known = rows[0]["known"]
+    known = _similar(store, tenant, ref) or [ref]
     return "" if ref in known else nearest(ref, [each for each in known if each not in policy.hidden])
+
+
+def absence(store: Store, tenant: str, policy: Policy, ref: str) -> str | None:
+    """`user:bop does not exist in ROOT (did you mean user:bob?)`; None if it exists, or the lookup fails."""
+    known = _similar(store, tenant, ref)
+    if known is None or ref in known:
+        return None
+    similar = nearest(ref, [each for each in known if each not in policy.hidden])
+    return f"{short(ref)} does not exist in {tenant}{similar}"
+
+
+def _similar(store: Store, tenant: str, ref: str) -> list[str] | None:
+    """Existing names of the same type that are near in byte order, among them `ref` itself if it exists; None if the
+    lookup fails."""
+    if len(ref) > MAX_NAME:
+        return None
+    try:
+        query = cypher.load("similar_names")
+        [row] = query.run(store.read, root=tenant, type=type_of(ref), ref=ref, limit=CANDIDATES // 2)
+    except GrantpathError:  # what is said is complete without a suggestion
+        return None
+    known: list[str] = row["known"]
+    return known
 
 
 def with_prefix(store: Store, tenant: str, prefix: str, limit: int) -> list[str]:

@@ -92,7 +92,11 @@ def _first(pages: str, page: str, shown: dict[str, dict[str, str]], cards: list[
 
 
 def _table(rows: list[tuple[str, str, str]]) -> str:
-    cells = [f'<tr><td style="color: {color}">{name}</td><td>&nbsp;{text}</td></tr>' for name, color, text in rows]
+    # the text has the colour of the page, which can be read in both themes; the dot has the colour of the graph
+    cells = [
+        f'<tr><td><span style="color: {color}">&#9679;</span> {name}</td><td>&nbsp;{text}</td></tr>'
+        for name, color, text in rows
+    ]
     return f"<table>{''.join(cells)}</table>"
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from grantpath.engine.answers.access_effects import telling_first
 from grantpath.engine.facts.kernel.intervals import Bools, Ints
 from grantpath.engine.facts.snapshot.snapshot_reader import ints
 from grantpath.engine.policy.policy import Requirement
@@ -75,7 +76,7 @@ def condition_answers(source: Snapshot) -> ConditionAnswers:
         AnsweredCondition(
             number,
             questions[number].type,
-            tuple(sorted(names, key=lambda name: (questions[number].type not in name.lower(), len(name)))),
+            tuple(sorted(names, key=lambda name: telling_first(name, questions[number].type))),
             len(listed_objects(source, questions[number].type)),
         )
         for number, names in found.items()

@@ -8,7 +8,7 @@ import typer
 from grantpath.engine.cli.admin.log_upkeep import prune_log, verify_log
 from grantpath.engine.cli.change.change_commands import PANEL
 from grantpath.engine.cli.context import CommandContext, command
-from grantpath.engine.cli.list_formats import Format, show_as, wanted
+from grantpath.engine.cli.list_formats import Format, ListFormat, show_as, wanted
 from grantpath.engine.cli.output import emit, note, show_table, styled, to_second
 
 if TYPE_CHECKING:
@@ -116,6 +116,8 @@ def log(
             refused=refused,
             limit=limit,
         )
+        if not entries and form is not ListFormat.json:
+            authorizer.note_absent(object_, subject, by)
     page = {"complete": entries.complete, "revision": entries.revision}
     if not show_as(
         form,

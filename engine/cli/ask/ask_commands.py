@@ -26,7 +26,7 @@ from grantpath.graph.messages import printable
 if TYPE_CHECKING:
     from grantpath.engine.advise.revocation import Revocation
     from grantpath.engine.answers.decision import Decision
-    from grantpath.engine.answers.listing import Listing
+    from grantpath.engine.answers.listing import Listing, ReferencePage
     from grantpath.graph.language.statement import Check
 
 PANEL = "Ask"
@@ -125,10 +125,12 @@ def check(
             at_least=at_least,
             as_of=past(authorizer, as_of, snapshot),
         )
-    if session.json:
-        emit_model(decision)
-    else:
-        show_decision(decision)
+        if session.json:
+            emit_model(decision)
+        else:
+            show_decision(decision)
+            if not decision and as_of is None:
+                authorizer.note_absent(subject)
     return 0 if decision else 1
 
 
@@ -203,10 +205,12 @@ def revocation(
         found = authorizer.revocation(
             subject, name, ref, as_role=as_, with_=second_objects(with_), at_least=at_least, effects=effects
         )
-    if session.json:
-        emit_model(found)
-    else:
-        _show_revocation(found)
+        if session.json:
+            emit_model(found)
+        else:
+            _show_revocation(found)
+            if not found.allowed:
+                authorizer.note_absent(subject)
     return 0 if found.statements is not None else 1
 
 
@@ -225,7 +229,7 @@ def _show_revocation(found: "Revocation") -> None:
     if found.statements:
         console.print(styled(f"  {proof}, of {found.candidates:,} candidate facts", "dim"))
     if found.effects is not None:
-        show_effects(found.effects)
+        show_effects(found.effects, "effects of revoke" if found.denies else "effects")
 
 
 def who(
@@ -295,7 +299,9 @@ def which(
             at_least=at_least,
             as_of=past(authorizer, as_of, snapshot),
         )
-        _list(found, form, as_of is not None)
+        page = _list(found, form, as_of is not None)
+        if as_of is None and after is None and form is not ListFormat.json and not page.answer:
+            authorizer.note_absent(subject)
 
 
 def asked(check: "Check") -> str:
@@ -311,10 +317,11 @@ def show_decision(decision: "Decision") -> None:
     else:
         console.print(styled("not allowed", "bold red"), styled(f" {question}"), sep="")
     lines(console, "because", decision.because, "green")
-    lines(console, "missing", decision.missing, "yellow")
+    lines(console, "why not", decision.missing, "yellow")
 
 
-def _list(listing: "Listing", form: ListFormat | None, past: bool) -> None:
+def _list(listing: "Listing", form: ListFormat | None, past: bool) -> "ReferencePage":
     found = listing.read()
     if show_as(form, found, lambda: show_lines(found.answer)):
         note_page(found, past)
+    return found

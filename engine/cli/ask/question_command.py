@@ -90,8 +90,9 @@ def _described(asked: CatalogueQuestion) -> dict[str, Any]:
 
 
 def _show(found: "CatalogueAnswer") -> None:
-    heads = list(found.answer[0]) if found.answer else []
-    show_table(heads, [[cell_text(row[head], time=to_second) for head in heads] for row in found.answer])
+    kinds = catalogue()[found.question.name].columns
+    rows = [[cell_text(row[head], time=to_second) for head in kinds] for row in found.answer]
+    show_table(list(kinds), rows, numbers={head for head, kind in kinds.items() if kind == "INTEGER"})
 
 
 def _notes(found: "CatalogueAnswer") -> None:

@@ -27,10 +27,12 @@ def since(
     """
     with session.open() as authorizer:
         found = authorizer.since(subject, name, ref, as_role=as_, with_=second_objects(with_))
-    if session.json:
-        emit_model(found)
-    else:
-        verdict = styled("allowed", "bold green") if found else styled("not allowed", "bold red")
-        out().print(verdict, styled(f" {asked(found.question)}"), sep="")
-        lines(out(), "since", found.reasons, "green" if found else "yellow")
+        if session.json:
+            emit_model(found)
+        else:
+            verdict = styled("allowed", "bold green") if found else styled("not allowed", "bold red")
+            out().print(verdict, styled(f" {asked(found.question)}"), sep="")
+            lines(out(), "since", found.reasons, "green" if found else "yellow")
+        if not found and not session.json:
+            authorizer.note_absent(subject)
     return 0 if found else 1

@@ -95,4 +95,5 @@ def _opened(session: CommandContext, target: str) -> "AbstractContextManager[Com
 
 
 def _show_counts(counts: Mapping[str, int]) -> None:
-    out().print(styled(f"  {how_many(counts)}", "dim"))
+    named = {"entities" if name == "objects" else name: many for name, many in counts.items()}  # subjects, too
+    out().print(styled(f"  {how_many(named)}", "dim"))

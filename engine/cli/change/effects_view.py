@@ -10,9 +10,9 @@ if TYPE_CHECKING:
 STYLES = {"gain": "green", "lose": "red"}
 
 
-def show_effects(effects: "Effects") -> None:
+def show_effects(effects: "Effects", title: str = "effects") -> None:
     """Prints the counts, then the widest effects as sentences."""
-    out().print(styled("effects", "bold"), styled(f" {effects.summary()}"), sep="")
+    out().print(styled(title, "bold"), styled(f" {effects.summary()}"), sep="")
     for each in effects.effects[:SHOWN]:
         out().print(styled(f"  {each.sentence()}", STYLES[each.effect]))
     if len(effects.effects) > SHOWN:

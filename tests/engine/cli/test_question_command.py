@@ -62,7 +62,7 @@ def test_json_is_the_answer_of_python(run: Run, facts: str) -> None:
 def test_no_answer_says_why(run: Run, facts: str) -> None:
     ran = run("question", "who_is_in_a_group", "group=role:analyts", "--root", facts)
     assert ran.out == ""
-    assert f"role:analyts does not exist in {facts}\n" in ran.err
+    assert f"role:analyts does not exist in {facts} (did you mean role:analyst?)\n" in ran.err
 
 
 def test_wrong_words_name_the_remedy(run: Run, facts: str) -> None:
