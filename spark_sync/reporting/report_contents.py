@@ -21,12 +21,14 @@ MATRIX_COLUMNS = 12  # the most containers in the table of groups
 
 @dataclass(frozen=True)
 class Reached:
-    """An object and the users that can use a name on it; or a user and its objects."""
+    """An object and the users that can use a name on it; or a user and its objects. `alike`: the number of other
+    objects with as many users."""
 
     ref: str
     name: str
     count: int
     of: int
+    alike: int = 0
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,19 @@ class Contents:
         each = self.answers.conditions[condition]
         return f"{each.names[0]} on {each.type}"
 
+    def without_answers(self) -> list[str]:
+        """The names that have bulk answers elsewhere, but not in this snapshot, each with its type."""
+        policy = self.source.policy
+        answered = {(name, each.type) for each in self.answers.conditions for name in each.names}
+        asked = [(name, type_) for type_ in policy.names.types for name in policy.names_on(type_)]
+        missing = self.answers.numbers.keys() - answered
+        return [f"{name} on {type_}" for name, type_ in asked if (name, type_) in missing]
+
+    def only_names(self) -> list[str]:
+        """The names that have bulk answers, if others have none."""
+        names = {name for each in self.answers.conditions for name in each.names}
+        return sorted(names) if self.without_answers() else []
+
     # ---- at a glance -----------------------------------------------------------------------------------------
     def most_exposed_by_type(self) -> list[Reached]:
         """For the types of the focus: the object with the most users."""
@@ -62,7 +77,8 @@ class Contents:
             condition = self.answers.conditions[at]
             one = self.figures.most_exposed_of(at)
             if one and condition.type not in found:
-                found[condition.type] = Reached(self.ref(one[0]), condition.names[0], one[1], self.figures.user_count)
+                at, users, alike = one
+                found[condition.type] = Reached(self.ref(at), condition.names[0], users, self.figures.user_count, alike)
         return list(found.values())
 
     def widest_user(self) -> list[Reached]:

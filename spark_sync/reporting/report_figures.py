@@ -228,14 +228,17 @@ class Figures:
         best: Ints = np.maximum(self._best[positions], 0) // max(len(self._types), 1)
         return best
 
-    def most_exposed_of(self, condition: int) -> tuple[int, int] | None:
-        """The object with the most users under a condition, and their number; None if no user has any."""
+    def most_exposed_of(self, condition: int) -> tuple[int, int, int] | None:
+        """The object with the most users under a condition, their number, and how many other objects have as many; None
+        if no user has any. Of these objects, it is the first one in the order of `most_exposed`."""
         rows = self.answers.exposure_of(condition)
         users = self.answers.exposed_users[rows]
         if not users.any():
             return None
-        at = int(users.argmax())
-        return int(self.answers.exposed[rows][at]), int(users[at])
+        most = int(users.max())
+        alike = self.answers.exposed[rows][users == most]
+        first = alike[np.lexsort((alike, -self.pairs_at[alike]))][0]
+        return int(first), most, len(alike) - 1
 
 
 @dataclass(frozen=True)

@@ -169,27 +169,30 @@ class Owners:
 def left_out(contents: Contents) -> list[str]:
     """What the report does not show."""
     policy = contents.source.policy
-    answered = {(name, each.type) for each in contents.answers.conditions for name in each.names}
     asked = [(name, type_) for type_ in policy.names.types for name in policy.names_on(type_)]
     second = [f"{name} on {type_}" for name, type_ in asked if (name, type_) not in contents.answers.numbers]
-    missing = [
-        f"{name} on {type_}" for name, type_ in asked if (name, type_) in contents.answers.numbers.keys() - answered
-    ]
+    missing, ends = contents.without_answers(), contents.source.meta.ends
     items = []
     if second:
         items.append(
-            f"Operations that need a second object have no bulk answers: {_some(second)}. Use grantpath ask or check."
+            f"Operations that need a second object have no bulk answers: {_some(second)}. The commands ask and check "
+            "answer them."
         )
     if missing:
         items.append(f"Names that were not given to grantpath access: {_some(missing)}.")
     items += [
         "Objects that do not exist, and built-in entities that answers omit.",
         "The access of groups and roles themselves, except in the table of groups: only users and service principals "
-        "are counted. Use grantpath can.",
+        "are counted. The command can lists what one of them can use.",
         "The right to change grants, memberships and owners: the figures are about privileges and operations.",
         "Ownership, in the table of dead and shadowed grants: an ownership is not a grant.",
         f"Changes after revision {contents.source.meta.revision:,}.",
     ]
+    if ends:
+        items.append(
+            f"When grants and memberships end, the first of them not before {ends}: they are shown like the others. "
+            "The command ending lists them."
+        )
     if policy.active_roles:
         items.append(
             "Questions with a chosen active role: a user can use a name here if one of its own roles, when active, "
