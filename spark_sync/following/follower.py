@@ -173,10 +173,9 @@ class Follower:
 
     def _marks_at(self, revision: int) -> TenantMarks:
         """The marks of the tables at a revision: those of the root, if it was at this revision when they were read."""
-        if self._marks is not None and self._marks.revision == revision:
-            return self._marks
         meta = self._source.meta
-        return TenantMarks(revision, meta.made or "", meta.policy_digest, earliest(meta.ends, self._found.ends))
+        own = TenantMarks(revision, meta.made or "", meta.policy_digest, earliest(meta.ends, self._found.ends))
+        return self._marks if self._marks is not None and self._marks == own else own
 
     def _read(self) -> FactVersion:
         if self._version is None:

@@ -14,6 +14,7 @@ from grantpath.spark_sync.following.follower import Follower
 from grantpath.spark_sync.following.snapshot_update import update
 from grantpath.spark_sync.mirroring import mirror as mirroring
 from grantpath.spark_sync.mirroring.mirror import mirror_tenant, opened
+from grantpath.spark_sync.mirroring.parallel_reader import TenantMarks
 
 from ..conftest import Tenants
 from ..support.command_line import Run, run
@@ -74,6 +75,17 @@ def test_tables_of_an_earlier_revision_have_their_own_first_end(
             found.append(ends(out))
     assert found == [SECOND, FIRST]
     assert (out / CHANGES).is_dir()
+
+
+def test_tables_never_get_the_marks_of_a_later_root(server: Connection, root: Authorizer, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    root.change(f"{GRANT} until {SECOND}")
+    meta = mirror_tenant(server, root.tenant, out, print)
+    with closing(opened(server)) as store:
+        following = Follower(server, store, root.tenant, out, print, lambda _: None)
+        following._marks = TenantMarks(meta.revision, "of a later root", meta.policy_digest)
+        marks = following._marks_at(meta.revision)
+    assert (marks.made, marks.ends) == (meta.made, SECOND)
 
 
 def test_ask_says_that_facts_may_have_ended(server: Connection, root: Authorizer, tmp_path: Path, run: Run) -> None:

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from grantpath.engine.facts.snapshot.current_folder import current_version
+from grantpath.engine.facts.snapshot.current_folder import current_version, kept_folder
 from grantpath.engine.facts.snapshot.snapshot_questions import ask
 from grantpath.engine.policy.schema import FACTS_FORMAT, UPGRADE
 from grantpath.graph.client.connection import Connection
@@ -371,10 +371,27 @@ def test_a_reader_keeps_the_version_that_a_link_pointed_to(tmp_path: Path) -> No
     for _ in range(2):
         with next_version(out):
             pass
-        found = {current_version(each) for each in (out, out / "current", tmp_path / "latest")}
+        found = {current_version(kept_folder(each)) for each in (out, out / "current", tmp_path / "latest")}
         versions.append(found.pop())
         assert not found
     assert versions[0] != versions[1]
+
+
+def test_a_reader_by_a_link_notices_the_first_update(made: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    shutil.copytree(made, out)
+    (tmp_path / "latest").symlink_to("out")
+    (tmp_path / "loop").symlink_to("loop")
+    for place in (out, tmp_path / "latest"):
+        Snapshot(place).need_same()
+    readers = [Snapshot(place) for place in (out, tmp_path / "latest")]
+    with next_version(out) as fresh:
+        shutil.copytree(made, fresh, dirs_exist_ok=True)
+    for reader in readers:
+        with pytest.raises(InvalidInput, match="was updated while it was read"):
+            reader.need_same()
+    with pytest.raises(InvalidInput, match="is not a snapshot"):
+        Snapshot(tmp_path / "loop")
 
 
 def test_access_says_that_the_snapshot_was_updated_meanwhile(

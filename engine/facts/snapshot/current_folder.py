@@ -15,13 +15,8 @@ MAX_BYTES = 10_000_000  # of a small file
 
 
 def current_version(folder: AnyPath) -> AnyPath:
-    """The folder that contains the files of `folder`: its current version, or `folder` itself if it has no versions.
-
-    A link in place of the folder is followed, because it can point to another one later: a reader keeps this one.
-    """
+    """The folder that contains the files of `folder`: its current version, or `folder` itself if it has no versions."""
     try:
-        if isinstance(folder, Path) and folder.is_symlink():
-            folder = folder.resolve()
         if isinstance(folder, Path) and (folder / CURRENT).is_symlink():
             return folder / os.readlink(folder / CURRENT)
         named = read_small(folder / CURRENT)
@@ -30,6 +25,12 @@ def current_version(folder: AnyPath) -> AnyPath:
             raise problem from None
         return folder
     return folder / named.strip() if _VERSION.fullmatch(named) else folder
+
+
+def kept_folder(folder: AnyPath) -> AnyPath:
+    """The folder itself. If it is a link, the folder to which it points now: a reader keeps it, also if the link then
+    points to another one."""
+    return Path(os.path.realpath(folder)) if isinstance(folder, Path) and folder.is_symlink() else folder
 
 
 def unreachable(folder: AnyPath, error: Exception) -> InvalidInput | None:

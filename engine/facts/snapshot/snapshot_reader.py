@@ -15,7 +15,7 @@ from grantpath.engine.facts.kernel.fact_table import FactTable
 from grantpath.engine.facts.kernel.intervals import Ints
 from grantpath.engine.facts.kernel.principals import Closure, Roles
 from grantpath.engine.facts.kernel.tree_order import Numbering
-from grantpath.engine.facts.snapshot.current_folder import current_version, read_small, unreachable
+from grantpath.engine.facts.snapshot.current_folder import current_version, kept_folder, read_small, unreachable
 from grantpath.engine.facts.snapshot.interval_table import keys_of
 from grantpath.engine.facts.snapshot.stored_refs import StoredRefs
 from grantpath.engine.policy.policy import Policy, from_source
@@ -91,7 +91,7 @@ class SnapshotReader:
     """A complete snapshot, by its path or URI. Raises InvalidInput if the folder is not one."""
 
     def __init__(self, folder: AnyPath | str) -> None:
-        self._given = path_at(folder)
+        self._given = kept_folder(path_at(folder))
         self.folder = current_version(self._given)
         self._counted = set[str]()  # the tables whose number of rows was found to be right
         try:
