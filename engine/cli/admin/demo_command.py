@@ -32,7 +32,7 @@ ASKED = ["load_table", "alter_table", "drop_table", "SELECT_TABLE"]
 
 def register(app: typer.Typer) -> None:
     """Adds the command."""
-    command(app, "Start here", "grantpath demo")(demo)
+    command(app, "Start here", "grantpath demo", unused=("root", "policy"))(demo)
 
 
 def demo(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Adds the command."""
-    command(app, "Server", "grantpath doctor --uri bolt://localhost:7687")(doctor)
+    command(app, "Server", "grantpath doctor --uri bolt://localhost:7687", unused=("root", "policy"))(doctor)
 
 
 def doctor(session: CommandContext) -> int:

@@ -32,7 +32,7 @@ class AnsweringEngine(StrEnum):
 
 def register(app: typer.Typer) -> None:
     """Adds the command."""
-    command(app, "Policies", "grantpath test tests/scenarios/gravitino --engine both")(test)
+    command(app, "Policies", "grantpath test tests/scenarios/gravitino --engine both", unused=("root", "policy"))(test)
 
 
 def test(

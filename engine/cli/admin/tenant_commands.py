@@ -43,8 +43,8 @@ def register(app: typer.Typer) -> None:
     )
     app.add_typer(roots, name="roots", rich_help_panel=PANEL)
     roots.callback(invoke_without_command=True)(_list)
-    command(roots, "Commands", "grantpath roots list", name="list")(list_roots)
-    command(roots, "Commands", "grantpath roots drop metalake:old")(drop)
+    command(roots, "Commands", "grantpath roots list", name="list", unused=("root", "policy"))(list_roots)
+    command(roots, "Commands", "grantpath roots drop metalake:old", unused=("root", "policy"))(drop)
     command(app, PANEL, "grantpath dump ./kept --root metalake:ml")(dump)
 
 
