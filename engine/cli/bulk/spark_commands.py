@@ -97,19 +97,19 @@ def access(
         report = compute(
             snapshot, asked or None, _named("--expand", expand), progress, broadcast_limit, in_process_limit
         )
+    updated = Mirrored(snapshot).folder != report.snapshot
     heads, rows = ("name", "type", "pairs"), [(*key, many) for key, many in report.accessible.items()]
     head = {"complete": True, "reach_rows": report.reach_rows, "seconds": report.seconds}
     show_rows(
         form,
         heads,
         rows,
-        own=lambda: _show_access(report, tops=bool(asked)),
+        own=lambda: _show_access(report, tops=bool(asked) and not updated),
         as_json=lambda: emit({"answer": [*records(heads, rows)], **head}),
     )
-    if Mirrored(snapshot).folder != report.snapshot:
-        note(
-            f"{snapshot} was updated meanwhile, and its new version has no answers yet; run the command again", "yellow"
-        )
+    if updated:
+        told = f"{snapshot} was updated meanwhile, and its new version has no answers yet; run the command again"
+        note(told, "yellow", partial=True)
 
 
 def _named(option: str, values: list[str]) -> list[str]:
@@ -123,11 +123,12 @@ def _named(option: str, values: list[str]) -> list[str]:
 
 def _show_access(report: "AccessReport", tops: bool) -> None:
     """Prints the number of pairs of user and object by name; with `tops`, also the widest users and objects."""
+    from grantpath.engine.answers.access_effects import telling_first
     from grantpath.spark_sync.bulk.verification import exposed, widest
     from grantpath.spark_sync.session.snapshot import Snapshot as Mirrored
 
     console, source, pairs = out(), Mirrored(report.snapshot), "pairs of user and object"
-    counted = sorted(report.accessible.items(), key=lambda pair: (-pair[1], pair[0]))
+    counted = sorted(report.accessible.items(), key=lambda pair: (-pair[1], telling_first(*pair[0])))
     rows = [(name, type_, f"{many:,}") for (name, type_), many in counted if many]
     show_table(("name", "on", pairs), rows[:SHOWN], numbers={pairs})
     if len(rows) > SHOWN:
@@ -242,6 +243,7 @@ def verify(
     from grantpath.spark_sync.mirroring.snapshot_origin import need_root
     from grantpath.spark_sync.session.snapshot import Snapshot as Mirrored
 
+    session = session.with_its_policy()
     chosen = random.randrange(2**32) if seed is None else seed
     source = Mirrored(snapshot)
     with session.at(session.root or source.meta.root).open() as authorizer:
@@ -334,7 +336,7 @@ def _show_difference(found: "Difference") -> None:
     added, removed = _statements(found)
     for sign, style, statements in (("+", "green", added), ("-", "red", removed)):
         for each in statements:
-            console.print(signed(sign, each, style))
+            console.print(signed(sign, each.removeprefix("add "), style))
     for change in found.access:
         console.print()
         text = f"{change.name} on {change.type}: {change.gained:,} gained, {change.lost:,} lost"
@@ -345,4 +347,4 @@ def _show_difference(found: "Difference") -> None:
         if len(most) > SHOWN:
             console.print(styled(f"  and {len(most) - SHOWN:,} more users; --json lists them all", "dim"))
     if not (added or removed):
-        console.print("no difference")
+        console.print("no difference; when grants and memberships end is not compared")

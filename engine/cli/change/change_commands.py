@@ -108,7 +108,8 @@ def change(
         with session.open(create, history, by=by if create else None, dry_run=dry_run) as authorizer:
             consent_to_drop(authorizer, [statement], dry_run or yes, by, as_, each)
             if effects:
-                planned = authorizer.plan([statement], by=by, as_role=as_)
+                with naming_the_statement():
+                    planned = authorizer.plan([statement], by=by, as_role=as_)
                 show_changes(session, [*planned.changes], True, _summary(planned.changes[0], True), planned.effects)
             else:
                 done = authorizer.change(statement, by=by, as_role=as_, id=id_, dry_run=dry_run)
@@ -132,6 +133,19 @@ def change(
             made = authorizer.change_all(texts, by=by, as_role=as_, id=id_, dry_run=dry_run)
         show_changes(session, made, dry_run, batch_summary(made, dry_run), planned.effects if effects else None)
     return None
+
+
+@contextmanager
+def naming_the_statement() -> Iterator[None]:
+    """Removes the number from an error about the only statement of a list."""
+    try:
+        yield
+    except GrantpathError as error:
+        if error.index is None:
+            raise
+        named = type(error)(str(error).removeprefix(f"statement {error.index}: "))
+        named.code = error.code
+        raise named from None
 
 
 @contextmanager
@@ -220,7 +234,10 @@ def _tags_at(authorizer: "CommandAuthorizer", ref: "Reference") -> Iterator[str]
             yield ref.text
         after: str | None = ""
         while type_ in authorizer.policy.names.below(ref.type) and after is not None:
-            page = authorizer.list(type_, under=ref.text, after=after or None)
+            try:
+                page = authorizer.list(type_, under=ref.text, after=after or None)
+            except Unknown:  # it does not exist now
+                break
             yield from page
             after = page.after
 
