@@ -141,7 +141,8 @@ def show_table(
 ) -> None:
     """Prints a table, unless it is empty: it breaks its cells at the width of a terminal, and is complete in a pipe.
 
-    `numbers` are the heads of the columns that are aligned to the right.
+    If its columns do not fit, each cell has a line of its own, behind its head. `numbers` are the heads of the columns
+    that are aligned to the right.
     """
     from rich.table import Table
     from rich.text import Text
@@ -153,12 +154,29 @@ def show_table(
         return
     console, gaps = console or out(), 2 * (len(heads) - 1)
     (first, *cells), width = fitted([[*map(styled, heads)], *printed], console.width - gaps)
+    if width + gaps > console.width:
+        _show_records(console, heads, printed)
+        return
     table = Table(box=None, pad_edge=False, header_style="bold", width=width + gaps)
     for name, head in zip(heads, first, strict=True):
         table.add_column(head, justify="right" if name in numbers else "left")
     for row in cells:
         table.add_row(*row)
     console.print(table, soft_wrap=False, crop=False)
+
+
+def _show_records(console: "Console", heads: Sequence[str], rows: Sequence[Sequence["Text"]]) -> None:
+    """Prints the cells of a table that is too wide, one below the other, without the empty ones."""
+    from rich.cells import cell_len
+    from rich.text import Text
+
+    room = max(map(cell_len, heads))
+    for number, row in enumerate(rows):
+        if number:
+            console.print()
+        for head, cell in zip(heads, row, strict=True):
+            if cell.plain:
+                console.print(Text(f"{head:<{room}}  ", "bold"), cell, sep="")
 
 
 def show_lists(lists: Sequence[tuple[str, Sequence[str]]]) -> None:

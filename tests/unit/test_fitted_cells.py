@@ -1,14 +1,17 @@
 """Cells of tables: a name is broken after a dot, an at sign or an underscore, and nothing is lost."""
 
 import re
+from io import StringIO
 from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
+from rich.console import Console
 from rich.text import Text
 
 from grantpath.engine.cli.fitted_cells import broken, fitted
+from grantpath.engine.cli.output import show_table
 
 TEXTS = st.text("ab.@_ :é漢", max_size=30).map(lambda text: " ".join(text.split()))
 
@@ -32,3 +35,25 @@ def test_columns_are_not_wider_than_they_must_be(rows: list[tuple[str, str, str]
     assert [["".join(cell.plain.split()) for cell in row] for row in found] == [
         ["".join(text.split()) for text in row] for row in rows
     ]
+
+
+def test_a_table_that_does_not_fit_has_a_line_for_each_cell() -> None:
+    heads, rows = (
+        ("until", "user", "objects"),
+        [["2026-12-31T00:00:00Z", "user:margarethe", "3"], ["", "user:bob", "12"]],
+    )
+    shown = {}
+    for width in (30, 60):
+        console = Console(file=StringIO(), width=width, soft_wrap=True)
+        show_table(heads, rows, {"objects"}, console)
+        shown[width] = console.file.getvalue()  # type: ignore[attr-defined]
+    assert shown[30].split("\n") == [
+        "until    2026-12-31T00:00:00Z",
+        "user     user:margarethe",
+        "objects  3",
+        "",
+        "user     user:bob",
+        "objects  12",
+        "",
+    ]
+    assert shown[60].split("\n")[0] == "until                 user             objects"
