@@ -140,7 +140,7 @@ def test_the_data_source_reads_the_tables_and_filters_them(printed_by: Printed) 
     assert found["left to Spark"] == ([True] * 6 if line == "4.0" else [False, False, False, False, True, False])
     unknown, missing, nowhere, later, neither = found["errors"]
     assert "a snapshot has no table 'objekts'; the tables are objects, subjects" in unknown
-    assert "is not a snapshot of this version" in missing
+    assert "does not exist; write a snapshot with" in missing
     assert 'needs the folder of a snapshot; use .load(\\"OUT\\")' in nowhere or 'use .load("OUT")' in nowhere
     assert "has no table access/expand; write it with `grantpath access " in later
     assert " --expand NAME`" in later

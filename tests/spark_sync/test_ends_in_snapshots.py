@@ -98,6 +98,18 @@ def test_ask_says_that_facts_may_have_ended(server: Connection, root: Authorizer
     assert "; some of its facts may have ended since 2001-12-31T00:00:00Z\n" in run("ask", str(out), question).err
 
 
+def test_ask_names_a_subject_that_does_not_exist(
+    server: Connection, root: Authorizer, tmp_path: Path, run: Run
+) -> None:
+    out = tmp_path / "out"
+    mirror_tenant(server, root.tenant, out, print)
+    for asked in ("which table can user:anm load_table", "user:anm can load_table on table:hr.s.t"):
+        told = run("ask", str(out), asked)
+        assert "user:anm does not exist in the snapshot (did you mean user:ann?)\n" in told.err
+    for asked in ("which table can user:ann load_table", "who can load_table on table:hr.s.t"):
+        assert "does not exist" not in run("ask", str(out), asked).err
+
+
 def test_meta_of_an_earlier_version_is_read(server: Connection, root: Authorizer, tmp_path: Path, run: Run) -> None:
     out = tmp_path / "out"
     mirror_tenant(server, root.tenant, out, print)

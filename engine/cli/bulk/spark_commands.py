@@ -155,6 +155,7 @@ def ask(
     With --as-of, the answer is for another revision. It is computed from the snapshot or from the present, with the log
     in the database.
     """
+    from grantpath.engine.facts.snapshot.snapshot_questions import absent_subject
     from grantpath.spark_sync import ask as ask_snapshot
     from grantpath.spark_sync.session.snapshot import Snapshot as Mirrored
 
@@ -181,6 +182,8 @@ def ask(
     ):
         count = "" if isinstance(answer, bool) else f"{len(answer):,} "
         note(f"{count}at {state}")
+        if not answer and as_of is None and (absent := absent_subject(snapshot, question)):
+            note(absent, "yellow")
     return 1 if answer is False else 0
 
 

@@ -23,6 +23,7 @@ from grantpath.graph.files.remote_path import AnyPath
 from grantpath.graph.language.near_names import SUGGEST_AMONG, nearest
 from grantpath.graph.language.reference import Reference
 from grantpath.graph.language.statement import Check, Which, Who, parse_check, parse_question
+from grantpath.graph.messages import short
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,13 @@ class QuestionBinder:
             error.suggest(self._nearest(ref))
             raise error
         return at
+
+    def absence(self, subject: str) -> str | None:
+        """`user:bop does not exist in the snapshot (did you mean user:bob?)`; None if it exists."""
+        ref = self._policy.reference(subject, self._root)
+        if self._find(ref.text) is not None:
+            return None
+        return f"{short(ref.text)} does not exist in the snapshot{self._nearest(ref)}"
 
     def _nearest(self, ref: Reference) -> str:
         listed = np.flatnonzero(self._numbering.of_type(ref.type) & self._shown)
@@ -224,17 +232,31 @@ def ask(
             raise InvalidInput("as_of needs the log, which is in the database; pass the open root as authorizer=")
         return authorizer.past(as_of, snapshots=[snapshot]).answer(question)
     source = SnapshotReader(snapshot)
-    expected = True
-    words: Check | Who | Which
-    if question.split()[:1] in (["who"], ["which"]):
-        words = parse_question(question)
-    else:
-        words, expected = parse_check(question)
-    binder = QuestionBinder(source.policy, source.root, source.numbering, source.refs.find)
+    words, expected = _parsed(question)
+    binder = _binder(source)
     found = distinct(np.concatenate([_found(source, bound) for bound in binder.bind(words)]))
     if isinstance(words, Check):
         return SnapshotAnswer(bool(len(found)) == expected, source.meta.revision)
     return SnapshotAnswer(sorted(source.refs.at(found)), source.meta.revision)
+
+
+def absent_subject(snapshot: AnyPath | str, question: str) -> str | None:
+    """`user:bop does not exist in the snapshot (did you mean user:bob?)`; None if the question is about no subject, or
+    it exists. The answer about one that does not exist is no, or nothing. Raises the errors of `ask`."""
+    source = SnapshotReader(snapshot)
+    words, _ = _parsed(question)
+    return None if isinstance(words, Who) else _binder(source).absence(words.subject)
+
+
+def _parsed(question: str) -> tuple[Check | Who | Which, bool]:
+    """A question, and the answer that a check line expects."""
+    if question.split()[:1] in (["who"], ["which"]):
+        return parse_question(question), True
+    return parse_check(question)
+
+
+def _binder(source: SnapshotReader) -> QuestionBinder:
+    return QuestionBinder(source.policy, source.root, source.numbering, source.refs.find)
 
 
 def _found(source: SnapshotReader, bound: BoundQuestion) -> Ints:

@@ -101,11 +101,9 @@ class SnapshotReader:
                 raise problem from None
             absent = isinstance(error, FileNotFoundError)  # of an impossible path, `exists` would raise
             nowhere = absent and isinstance(self._given, Path) and not self._given.exists()
-            reason = "there is no such folder" if nowhere else f"{type(error).__name__} in meta.json"
-            raise InvalidInput(
-                f"{short(str(self.folder))} is not a snapshot of this version ({reason}); "
-                "write one with `grantpath mirror OUT`"
-            ) from None
+            reason = f"is not a snapshot of this version ({type(error).__name__} in meta.json); write one"
+            what = "does not exist; write a snapshot" if nowhere else reason
+            raise InvalidInput(f"{short(str(self.folder))} {what} with `grantpath mirror OUT`") from None
 
     @cached_property
     def policy(self) -> Policy:

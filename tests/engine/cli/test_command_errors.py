@@ -36,7 +36,7 @@ __all__ = ["facts", "run"]
         (["policy", "show", "gravitini"], "the policy 'gravitini' is unknown"),
         (
             ["ask", "nowhere", "who can load_table on table:a.b.c"],
-            "is not a snapshot of this version (there is no such folder)",
+            "nowhere does not exist; write a snapshot with `grantpath mirror OUT`",
         ),
     ],
 )

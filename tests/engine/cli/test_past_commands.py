@@ -97,7 +97,7 @@ def test_checks_of_a_file_are_of_one_past_revision(run: Run, left: str, tmp_path
         (["--as-of", "1999-01-01"], "begins at"),
         (["--as-of", "3", "--at-least", "2"], "as_of cannot be combined with at_least=2"),
         (["--snapshot", "monday"], "--snapshot needs --as-of"),
-        (["--as-of", "3", "--snapshot", "no-such-folder"], "no-such-folder is not a snapshot"),
+        (["--as-of", "3", "--snapshot", "no-such-folder"], "no-such-folder does not exist"),
     ],
 )
 def test_wrong_moment_is_an_error_of_one_line(run: Run, left: str, options: list[str], says: str) -> None:
