@@ -1,5 +1,6 @@
 // explain_by_name.cypher: which paths decide a check? Browser draws them: if it is allowed, the paths that allow it; if not, those of
-// each blocking DENY and of the existing grants. It uses the copy of the policy in the graph, so three names suffice.
+// each blocking DENY and of the existing grants, and none if nothing is granted: remedy_by_name says what is missing. It
+// uses the copy of the policy in the graph, so three names suffice.
 // $subject    STRING  'user:bob'; with an active role 'user:bob as role:analyst'
 // $operation  STRING  'load_table', or a privilege: 'SELECT_TABLE'
 // $object     STRING  'table:hr.public.staff'; with second objects 'table:hr.public.staff with tag=tag:pii, key=REF'; if

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from grantpath.graph.files.csv_text import write_csv
+from grantpath.graph.messages import counted
 from grantpath.spark_sync.reporting.report_figures import Histogram
 
 Value = str | float | None  # of a cell; None: the cell is empty
@@ -89,7 +90,8 @@ class Plot:
     def bars(self) -> Iterator[Bar]:
         found = self.histogram
         for low, high, users in zip(found.low, found.high, found.users, strict=True):
-            yield Bar(users, high, f"{high:,} {self.objects}" if low >= high else f"{low:,} to {high:,} {self.objects}")
+            one = counted(high, self.objects)
+            yield Bar(users, high, one if low >= high else f"{low:,} to {high:,} {self.objects}")
 
 
 def _csv(heads: Sequence[str], rows: Sequence[Sequence[Value]]) -> str:
