@@ -95,9 +95,11 @@ def _value(tenant: OpenTenant, asked: CatalogueQuestion, wanted: Parameter, give
     policy = tenant.policy
     if wanted.is_reference:
         return policy.reference(value, tenant.root).text
+    if not value:
+        return value  # none, or every one
     if wanted.is_privilege:
         return policy.names.canonical(value)
-    if wanted.name == "type" and value:
+    if wanted.name == "type":
         policy.names.check_type(value)
     elif wanted.name == "operation":
         policy.types_with(value)

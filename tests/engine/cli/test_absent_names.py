@@ -53,10 +53,17 @@ def test_questions_refuse_unknown_names_of_the_policy(run: Run, root: str, words
     assert similar in ran.err
 
 
-def test_existing_names_are_not_noted(run: Run, root: str) -> None:
+def test_existing_names_and_other_forms_have_no_note(run: Run, root: str) -> None:
     for words in (
         ["which", "catalog", "user:bob", "drop_catalog"],
         ["check", "user:bob", "drop_catalog", "catalog:hr"],
         ["question", "everything_a_user_owns", "subject=user:bob"],
     ):
-        assert "does not exist in" not in run(*words, "--root", root).err
+        ran = run(*words, "--root", root)
+        assert (ran.code, "does not exist in" in ran.err) == (1 if words[0] == "check" else 0, False), ran.err
+    for words in (["which", "table", "user:bop", "load_table"], ["since", "user:bop", "load_table", STAFF]):
+        assert "did you mean" not in run(*words, "--root", root, "--quiet").err
+        told = run(*words, "--root", root, "--json")
+        assert told.err == "" and told.json
+    empty = ["question", "who_could_grant_themselves", "privilege=SELECT_TABLE", f"object={STAFF}"]
+    assert run(*empty, "grant_with=MANAGE_GRANTS", "join_with=", "tag_with=", "--root", root).code == 0
