@@ -175,15 +175,15 @@ def left_out(contents: Contents) -> list[str]:
     items = []
     if second:
         items.append(
-            f"Operations that need a second object have no bulk answers: {_some(second)}. The commands ask and check "
-            "answer them."
+            f"Operations that need a second object have no bulk answers: {_some(second)}. `grantpath ask` and "
+            "`grantpath check` answer them."
         )
     if missing:
         items.append(f"Names that were not given to grantpath access: {_some(missing)}.")
     items += [
         "Objects that do not exist, and built-in entities that answers omit.",
         "The access of groups and roles themselves, except in the table of groups: only users and service principals "
-        "are counted. The command can lists what one of them can use.",
+        "are counted. `grantpath can` lists what one of them can use.",
         "The right to change grants, memberships and owners: the figures are about privileges and operations.",
         "Ownership, in the table of dead and shadowed grants: an ownership is not a grant.",
         f"Changes after revision {contents.source.meta.revision:,}.",
@@ -191,7 +191,7 @@ def left_out(contents: Contents) -> list[str]:
     if ends:
         items.append(
             f"When grants and memberships end, the first of them not before {ends}: they are shown like the others. "
-            "The command ending lists them."
+            "`grantpath ending` lists them."
         )
     if policy.active_roles:
         items.append(

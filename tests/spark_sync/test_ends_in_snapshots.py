@@ -106,8 +106,19 @@ def test_ask_names_a_subject_that_does_not_exist(
     for asked in ("which table can user:anm load_table", "user:anm can load_table on table:hr.s.t"):
         told = run("ask", str(out), asked)
         assert "user:anm does not exist in the snapshot (did you mean user:ann?)\n" in told.err
+    assert "user:anm does not exist" in run("ask", str(out), "user:anm cannot load_table on table:hr.s.t").err
     for asked in ("which table can user:ann load_table", "who can load_table on table:hr.s.t"):
         assert "does not exist" not in run("ask", str(out), asked).err
+
+
+def test_an_end_that_is_no_time_is_an_error(server: Connection, root: Authorizer, tmp_path: Path, run: Run) -> None:
+    out = tmp_path / "out"
+    mirror_tenant(server, root.tenant, out, print)
+    meta = json.loads((out / "meta.json").read_text())
+    for ends in ("x", "2999-12-31", "2999-12-31T00:00:00", 7):
+        (out / "meta.json").write_text(json.dumps({**meta, "ends": ends}))
+        told = run("ask", str(out), "which table can user:ann load_table")
+        assert (told.code, "is not a snapshot of this version" in told.err) == (2, True), told.err
 
 
 def test_meta_of_an_earlier_version_is_read(server: Connection, root: Authorizer, tmp_path: Path, run: Run) -> None:

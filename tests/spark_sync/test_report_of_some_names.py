@@ -4,6 +4,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from grantpath.engine.facts.snapshot.snapshot_reader import SnapshotMeta
@@ -51,6 +52,9 @@ def test_report_of_some_names_says_so_where_it_counts(made: Path, tmp_path: Path
     one = words(made, tmp_path / "one.html")
     assert "Only load_table counts on this page: grantpath access was run for this name alone." in one
     assert "they cannot use this name on any object" in one
+    users = pq.read_table(made / "access" / "exposure")["users"].to_pylist()
+    alike = users.count(max(users)) - 1
+    assert alike > 1 and f"is open to {max(users)} of " in one and f"; {alike} more are open to as many." in one
 
 
 def test_report_says_that_some_facts_end(made: Path, tmp_path: Path) -> None:

@@ -155,7 +155,6 @@ def ask(
     With --as-of, the answer is for another revision. It is computed from the snapshot or from the present, with the log
     in the database.
     """
-    from grantpath.engine.facts.snapshot.snapshot_questions import absent_subject
     from grantpath.spark_sync import ask as ask_snapshot
     from grantpath.spark_sync.session.snapshot import Snapshot as Mirrored
 
@@ -182,8 +181,8 @@ def ask(
     ):
         count = "" if isinstance(answer, bool) else f"{len(answer):,} "
         note(f"{count}at {state}")
-        if not answer and as_of is None and (absent := absent_subject(snapshot, question)):
-            note(absent, "yellow")
+        if found.absent:
+            note(found.absent, "yellow")
     return 1 if answer is False else 0
 
 
@@ -246,7 +245,7 @@ def verify(
     from grantpath.spark_sync.mirroring.snapshot_origin import need_root
     from grantpath.spark_sync.session.snapshot import Snapshot as Mirrored
 
-    session = session.with_its_policy()
+    session = session.with_its_policy()  # before the snapshot is read
     chosen = random.randrange(2**32) if seed is None else seed
     source = Mirrored(snapshot)
     with session.at(session.root or source.meta.root).open() as authorizer:
@@ -350,4 +349,4 @@ def _show_difference(found: "Difference") -> None:
         if len(most) > SHOWN:
             console.print(styled(f"  and {len(most) - SHOWN:,} more users; --json lists them all", "dim"))
     if not (added or removed):
-        console.print("no difference; when grants and memberships end is not compared")
+        console.print("no difference; the ends of grants and memberships are not compared")

@@ -1,7 +1,7 @@
 """Answers single questions, from numbered entities or (`ask`) from a snapshot."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal, Protocol
 
@@ -28,11 +28,16 @@ from grantpath.graph.messages import short
 
 @dataclass(frozen=True)
 class SnapshotAnswer:
-    """The answer at one revision: a complete list of references in byte order, or true or false for a check."""
+    """The answer at one revision: a complete list of references in byte order, or true or false for a check.
+
+    `absent`: if nothing is allowed because the subject does not exist, says so, with similar names. None in answers
+    about other revisions than that of the snapshot.
+    """
 
     answer: list[str] | bool
     revision: int
     complete: bool = True
+    absent: str | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -98,7 +103,8 @@ class QuestionBinder:
     def absence(self, subject: str) -> str | None:
         """`user:bop does not exist in the snapshot (did you mean user:bob?)`; None if it exists."""
         ref = self._policy.reference(subject, self._root)
-        if self._find(ref.text) is not None:
+        at = self._find(ref.text)
+        if at is not None and self._numbering.exists[at]:
             return None
         return f"{short(ref.text)} does not exist in the snapshot{self._nearest(ref)}"
 
@@ -232,31 +238,17 @@ def ask(
             raise InvalidInput("as_of needs the log, which is in the database; pass the open root as authorizer=")
         return authorizer.past(as_of, snapshots=[snapshot]).answer(question)
     source = SnapshotReader(snapshot)
-    words, expected = _parsed(question)
-    binder = _binder(source)
-    found = distinct(np.concatenate([_found(source, bound) for bound in binder.bind(words)]))
-    if isinstance(words, Check):
-        return SnapshotAnswer(bool(len(found)) == expected, source.meta.revision)
-    return SnapshotAnswer(sorted(source.refs.at(found)), source.meta.revision)
-
-
-def absent_subject(snapshot: AnyPath | str, question: str) -> str | None:
-    """`user:bop does not exist in the snapshot (did you mean user:bob?)`; None if the question is about no subject, or
-    it exists. The answer about one that does not exist is no, or nothing. Raises the errors of `ask`."""
-    source = SnapshotReader(snapshot)
-    words, _ = _parsed(question)
-    return None if isinstance(words, Who) else _binder(source).absence(words.subject)
-
-
-def _parsed(question: str) -> tuple[Check | Who | Which, bool]:
-    """A question, and the answer that a check line expects."""
+    expected = True
+    words: Check | Who | Which
     if question.split()[:1] in (["who"], ["which"]):
-        return parse_question(question), True
-    return parse_check(question)
-
-
-def _binder(source: SnapshotReader) -> QuestionBinder:
-    return QuestionBinder(source.policy, source.root, source.numbering, source.refs.find)
+        words = parse_question(question)
+    else:
+        words, expected = parse_check(question)
+    binder = QuestionBinder(source.policy, source.root, source.numbering, source.refs.find)
+    found = distinct(np.concatenate([_found(source, bound) for bound in binder.bind(words)]))
+    absent = None if len(found) or isinstance(words, Who) else binder.absence(words.subject)
+    answer = bool(len(found)) == expected if isinstance(words, Check) else sorted(source.refs.at(found))
+    return SnapshotAnswer(answer, source.meta.revision, absent=absent)
 
 
 def _found(source: SnapshotReader, bound: BoundQuestion) -> Ints:

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as pads
-from pydantic import BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from grantpath.engine.facts.kernel.fact_table import FactTable
 from grantpath.engine.facts.kernel.intervals import Ints
@@ -23,6 +23,7 @@ from grantpath.engine.policy.schema import UPGRADE
 from grantpath.graph.errors import InvalidInput, InvalidPolicy
 from grantpath.graph.files.bounded_parquet import Kind, TableStream, codes, read_bounded, row_count, stream_bounded
 from grantpath.graph.files.remote_path import AnyPath, path_at
+from grantpath.graph.language.ends import end_text
 from grantpath.graph.language.reference import Reference
 from grantpath.graph.messages import short
 
@@ -67,6 +68,13 @@ TABLES: Mapping[str, Mapping[str, Kind]] = {
 }
 
 
+def _end(text: str) -> str:
+    try:
+        return end_text(text)
+    except InvalidInput as error:
+        raise ValueError(str(error)) from None
+
+
 class SnapshotMeta(BaseModel):
     """The content of meta.json.
 
@@ -83,7 +91,7 @@ class SnapshotMeta(BaseModel):
     policy_digest: str
     created: str
     closed_by: str
-    ends: str | None = None
+    ends: Annotated[str, AfterValidator(_end)] | None = None
     counts: dict[str, int]
 
 
