@@ -114,7 +114,11 @@ class GrantpathError(Exception):
 
     def prefixed(self, prefix: str) -> "GrantpathError":
         """The same error with a text that begins with `prefix`."""
-        return _restored(type(self), (f"{prefix}{self}",), self.__dict__)
+        return self.reworded(f"{prefix}{self}")
+
+    def reworded(self, text: str) -> "GrantpathError":
+        """The same error with another text."""
+        return _restored(type(self), (text,), self.__dict__)
 
     def __reduce__(self) -> tuple[Callable[..., "GrantpathError"], tuple[Any, ...]]:
         return _restored, (type(self), tuple(self.lines), self.__dict__)

@@ -4,7 +4,6 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -143,8 +142,8 @@ def naming_the_statement() -> Iterator[None]:
     except GrantpathError as error:
         if error.index is None:
             raise
-        named = type(error)(str(error).removeprefix(f"statement {error.index}: "))
-        named.code = error.code
+        named = error.reworded(str(error).removeprefix(f"statement {error.index}: "))
+        named.index = None
         raise named from None
 
 
@@ -201,7 +200,12 @@ def _ended_denies(
                 authorizer.change_all(statements, by=by, as_role=as_role, dry_run=True)
             except (Refused, Invalid):
                 return [], None
-        return [*islice(dict.fromkeys(_present_denies(authorizer, statements)), NAMED + 1)], None
+        found: dict[str, None] = {}
+        for fact in _present_denies(authorizer, statements):
+            found[fact] = None
+            if len(found) > NAMED:
+                break  # the question names no more
+        return list(found), None
     return [fact for change in planned.changes for fact in _denies_on_dropped(authorizer, change)], planned.effects
 
 
@@ -232,14 +236,14 @@ def _tags_at(authorizer: "CommandAuthorizer", ref: "Reference") -> Iterator[str]
     for type_ in _tag_types(authorizer, ref):
         if type_ == ref.type:
             yield ref.text
-        after: str | None = ""
-        while type_ in authorizer.policy.names.below(ref.type) and after is not None:
+        more, after = type_ in authorizer.policy.names.below(ref.type), None
+        while more:
             try:
-                page = authorizer.list(type_, under=ref.text, after=after or None)
+                page = authorizer.list(type_, under=ref.text, after=after)
             except Unknown:  # it does not exist now
                 break
             yield from page
-            after = page.after
+            more, after = page.after is not None, page.after
 
 
 def _tag_types(authorizer: "CommandAuthorizer", ref: "Reference") -> list[str]:

@@ -21,7 +21,7 @@ def confirm_opening(denies: list[str], effects: "Effects | None") -> None:
     could not be found out. Raises InvalidInput without consent."""
     named = f"{'; '.join(denies[:NAMED])}{'; ...' * (len(denies) > NAMED)}"
     if effects is None:
-        what = f"this can drop a tag with {named}, and cannot be planned, so it is not known who gains what"
+        what = f"the change can drop a tag with {named}, and cannot be planned, so it is not known who gains what"
     else:
         what = f"dropping the tag ends {named}: {_opened(effects)}"
     what = printable(what)

@@ -125,7 +125,7 @@ def test_a_wrong_line_does_not_hide_that_a_tag_with_a_deny_is_dropped(
         assert run(*words, "--policy", "lakehouse", "--create").code == 0
         file.write_text(f"{wrong}\ndrop tag:pii\n")
         asked = run(*words, "--each")
-        assert asked.code == 2 and "this can drop a tag with deny SELECT_TABLE on tag:pii to user:bob, and" in asked.err
+        assert asked.code == 2 and "can drop a tag with deny SELECT_TABLE on tag:pii to user:bob, and" in asked.err
         assert "it is not known who gains what; confirm it with --yes" in asked.err
         assert run("check", "user:bob", "SELECT_TABLE", "table:hr.s.t", "--root", name).code == 1
         all_or_nothing = run(*words)  # nothing will be done, so nothing asks
