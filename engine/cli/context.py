@@ -190,7 +190,8 @@ class CommandContext:
         return open_selected(self, create, history, policy, by, dry_run)
 
 
-OF_ROOTS = ("root", "policy", "uri")  # the options that select a root and its database
+A_ROOT = ("root", "policy")  # the options that select a root
+OF_ROOTS = (*A_ROOT, "uri")  # and its database
 SHARED = {field.name: field for field in fields(CommandContext) if field.name != "settings"}
 
 

@@ -14,7 +14,7 @@ def fitted(rows: Sequence[Sequence[Text]], width: int) -> tuple[list[tuple[Text,
     """The rows with line breaks, so that their columns together have at most this width, and the width that they have.
 
     The widest column is made narrower first. If the columns do not fit even with a break at each possible place, they
-    stay wider: a terminal then continues their lines below, and nothing is cut.
+    stay wider.
     """
     columns: list[Sequence[Text]] = [*zip(*rows, strict=True)]
     most = [*map(_width, columns)]

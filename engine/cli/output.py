@@ -167,16 +167,14 @@ def show_table(
 
 def _show_records(console: "Console", heads: Sequence[str], rows: Sequence[Sequence["Text"]]) -> None:
     """Prints the cells of a table that is too wide, one below the other, without the empty ones."""
-    from rich.cells import cell_len
-    from rich.text import Text
-
-    room = max(map(cell_len, heads))
+    named = [styled(head, "bold") for head in heads]
+    room = max(head.cell_len for head in named) + 2
     for number, row in enumerate(rows):
         if number:
             console.print()
-        for head, cell in zip(heads, row, strict=True):
+        for head, cell in zip(named, row, strict=True):
             if cell.plain:
-                console.print(Text(f"{head:<{room}}  ", "bold"), cell, sep="")
+                console.print(head, " " * (room - head.cell_len), cell, sep="")
 
 
 def show_lists(lists: Sequence[tuple[str, Sequence[str]]]) -> None:

@@ -232,8 +232,8 @@ def suggesting(error: Unknown, store: Store, tenant: str, policy: Policy) -> Unk
 
 def near(store: Store, tenant: str, policy: Policy, ref: str) -> str:
     """` (did you mean X?)` with existing names of the same type; empty if `ref` exists or the lookup fails."""
-    known = _similar(store, tenant, ref) or [ref]
-    return "" if ref in known else nearest(ref, [each for each in known if each not in policy.hidden])
+    known = _similar(store, tenant, ref)
+    return "" if known is None or ref in known else nearest(ref, [each for each in known if each not in policy.hidden])
 
 
 def absence(store: Store, tenant: str, policy: Policy, ref: str) -> str | None:

@@ -14,7 +14,7 @@ from grantpath.engine.cli.admin import demo_data
 from grantpath.engine.cli.admin import demo_story as parts
 from grantpath.engine.cli.admin.server_commands import browser_login
 from grantpath.engine.cli.bulk.spark_commands import check_in_batches, expect_small_jobs, working
-from grantpath.engine.cli.context import CommandContext, command
+from grantpath.engine.cli.context import A_ROOT, CommandContext, command
 from grantpath.engine.cli.output import counting, emit, page, show_table, styled
 from grantpath.graph.errors import GrantpathError, InvalidInput
 from grantpath.graph.messages import how_many
@@ -32,7 +32,7 @@ ASKED = ["load_table", "alter_table", "drop_table", "SELECT_TABLE"]
 
 def register(app: typer.Typer) -> None:
     """Adds the command."""
-    command(app, "Start here", "grantpath demo", unused=("root", "policy"))(demo)
+    command(app, "Start here", "grantpath demo", unused=A_ROOT)(demo)
 
 
 def demo(

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from grantpath.engine.cli.context import CommandContext, command
+from grantpath.engine.cli.context import A_ROOT, CommandContext, command
 from grantpath.engine.cli.output import emit, page, styled
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Adds the command."""
-    command(app, "Server", "grantpath doctor --uri bolt://localhost:7687", unused=("root", "policy"))(doctor)
+    command(app, "Server", "grantpath doctor --uri bolt://localhost:7687", unused=A_ROOT)(doctor)
 
 
 def doctor(session: CommandContext) -> int:

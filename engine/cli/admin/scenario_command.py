@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from grantpath.engine.cli.bulk.spark_commands import expect_small_jobs, working
-from grantpath.engine.cli.context import CommandContext, command
+from grantpath.engine.cli.context import A_ROOT, CommandContext, command
 from grantpath.engine.cli.output import counting, emit, lines, out, styled, warn
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.messages import printable
@@ -32,7 +32,7 @@ class AnsweringEngine(StrEnum):
 
 def register(app: typer.Typer) -> None:
     """Adds the command."""
-    command(app, "Policies", "grantpath test tests/scenarios/gravitino --engine both", unused=("root", "policy"))(test)
+    command(app, "Policies", "grantpath test tests/scenarios/gravitino --engine both", unused=A_ROOT)(test)
 
 
 def test(

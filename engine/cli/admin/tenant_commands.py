@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from grantpath.engine.cli.change.consent import Yes, confirm_drop
-from grantpath.engine.cli.context import SHARED, CommandContext, Commands, Operator, command, with_shared_options
+from grantpath.engine.cli.context import (
+    A_ROOT,
+    SHARED,
+    CommandContext,
+    Commands,
+    Operator,
+    command,
+    with_shared_options,
+)
 from grantpath.engine.cli.output import WIDE, counting, emit, out, reporting, styled
 from grantpath.engine.transfer.table_formats import Format
 from grantpath.graph.errors import InvalidInput
@@ -43,8 +51,8 @@ def register(app: typer.Typer) -> None:
     )
     app.add_typer(roots, name="roots", rich_help_panel=PANEL)
     roots.callback(invoke_without_command=True)(_list)
-    command(roots, "Commands", "grantpath roots list", name="list", unused=("root", "policy"))(list_roots)
-    command(roots, "Commands", "grantpath roots drop metalake:old", unused=("root", "policy"))(drop)
+    command(roots, "Commands", "grantpath roots list", name="list", unused=A_ROOT)(list_roots)
+    command(roots, "Commands", "grantpath roots drop metalake:old", unused=A_ROOT)(drop)
     command(app, PANEL, "grantpath dump ./kept --root metalake:ml")(dump)
 
 
@@ -56,6 +64,7 @@ def _list(context: typer.Context, dropped: bool, admins: bool, **given: Any) -> 
         raise InvalidInput(f"{option} stands before {context.invoked_subcommand}; write roots list {option}")
     if context.invoked_subcommand is None:
         with options.running() as session:
+            session.need_unused(*A_ROOT)
             list_roots(session, dropped, admins)
 
 

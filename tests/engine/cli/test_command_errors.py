@@ -65,6 +65,7 @@ def test_errors_are_one_line_on_standard_error(run: Run, facts: str, words: list
         (["report", "nowhere"], ["--root"]),
         (["export", "nowhere", "new", "--format", "delta"], ["--root"]),
         (["ask", "nowhere", "who can load_table on table:a.b.c"], ["--root", "--policy", "--uri"]),
+        (["roots"], ["--root", "--policy"]),
         (["roots", "list"], ["--root", "--policy"]),
         (["roots", "drop", "metalake:y"], ["--root"]),
         (["demo"], ["--root", "--policy"]),
