@@ -30,7 +30,8 @@ def current_version(folder: AnyPath) -> AnyPath:
 def kept_folder(folder: AnyPath) -> AnyPath:
     """The folder itself. If it is a link, the folder to which it points now: a reader keeps it, also if the link then
     points to another one."""
-    return Path(os.path.realpath(folder)) if isinstance(folder, Path) and folder.is_symlink() else folder
+    # os.path.islink is false for a path that is none, for which Path.is_symlink raises
+    return Path(os.path.realpath(folder)) if isinstance(folder, Path) and os.path.islink(folder) else folder
 
 
 def unreachable(folder: AnyPath, error: Exception) -> InvalidInput | None:
