@@ -58,7 +58,7 @@ def test_command_lists_changes_and_violations(run: Run, store: Store, tmp_path: 
         assert run("change", "add user:ann", *words, "--policy", "gravitino", "--create").code == 0
         mine.write_text(source.replace(*PUBLIC))
         planned = run("policy", "upgrade", str(mine), "--dry-run", *words)
-        assert planned.code == 0 and planned.out.startswith("would be upgraded to gravitino, 1 fact checked"), planned.err
+        assert planned.code == 0 and planned.out.startswith("would be upgraded to gravitino, 1 fact "), planned.err
         assert "\n  + role:public\n" in planned.out and "  + member user:ann of role:public" in planned.out
         printed = run("policy", "upgrade", str(mine), "--dry-run", "--json", *words).json
         assert (printed["dry_run"], printed["changed"], printed["problems"], printed["revision"]) == (True, True, [], 1)
