@@ -49,7 +49,7 @@ def _spelled(at: datetime) -> str:
 
 
 def earliest(*ends: str | None) -> str | None:
-    """The earliest of several ends; None is no end."""
+    """The earliest of these ends. A fact without an end has None; if no fact has one, None is returned."""
     return min((each for each in ends if each), default=None)
 
 
