@@ -1,6 +1,7 @@
 """Shared fixtures: one server per run (embedded, in a container, or a running one) and new tenants on it."""
 
 import os
+import threading
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
@@ -60,7 +61,13 @@ class Tenants:
         return authorizer
 
     def remove(self) -> None:
-        """Removes the tenants that were created since the last call."""
+        """Removes the tenants that were created since the last call, once no thread is reading a copy of one.
+
+        Such a thread would log that the tenant does not exist any more, in the log of the next test.
+        """
+        for thread in threading.enumerate():
+            if thread.name == "grantpath-replica":
+                thread.join(60)
         while self._made:
             registry.remove(self._store, self._made.pop())
 

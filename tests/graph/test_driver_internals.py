@@ -56,16 +56,25 @@ class Without:
             setattr(self._whole, name, value)
 
 
+class Warned:
+    """What was logged about the driver, and about nothing else."""
+
+    def __init__(self, caplog: pytest.LogCaptureFixture) -> None:
+        self._caplog = caplog
+
+    @property
+    def messages(self) -> list[str]:
+        return [each.getMessage() for each in self._caplog.records if each.name == "grantpath.driver"]
+
+
 @pytest.fixture
-def warned(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
+def warned(caplog: pytest.LogCaptureFixture) -> Warned:
     driver_internals._warn.cache_clear()
     caplog.set_level(logging.WARNING, "grantpath.driver")
-    return caplog
+    return Warned(caplog)
 
 
-def test_driver_that_is_installed_has_every_part(
-    server: Connection, tenant: Tenants, warned: pytest.LogCaptureFixture
-) -> None:
+def test_driver_that_is_installed_has_every_part(server: Connection, tenant: Tenants, warned: Warned) -> None:
     auth = tenant("gravitino", ["add user:ann"])
     store = Store(server, timeout=20)
     try:
@@ -81,7 +90,7 @@ def test_driver_that_is_installed_has_every_part(
 def test_store_works_without_a_part(
     server: Connection,
     tenant: Tenants,
-    warned: pytest.LogCaptureFixture,
+    warned: Warned,
     monkeypatch: pytest.MonkeyPatch,
     parts: list[str],
     instead: object,
@@ -139,7 +148,7 @@ def test_store_that_keeps_plans_says_so_in_each_statement(server: Connection, ke
     assert sent == [[{"text": f"{connections.KEEP_PLAN if keep_plans else ''}{mine}"}]] * 3
 
 
-def test_driver_without_statements_to_wrap_is_used_as_it_is(warned: pytest.LogCaptureFixture) -> None:
+def test_driver_without_statements_to_wrap_is_used_as_it_is(warned: Warned) -> None:
     driver_internals.wrap_statements(object(), str.upper, "it is slower")
     assert len(warned.messages) == 1 and "it is slower" in warned.messages[0]
 
