@@ -53,7 +53,7 @@ class Source(Protocol):
         """The answers to checks; None if another source must answer."""
 
     def deciding(self) -> Deciding | None:
-        """What decides more than a FEW checks; None if another source must answer."""
+        """What decides more than a FEW checks; None if another source must, or each of them needs an answer."""
 
     def verdicts(self, columns: CheckColumns) -> Verdicts | None:
         """The verdicts on any number of checks; None if another source must answer."""
@@ -78,9 +78,8 @@ class GraphSource:
         """The answers of check.cypher."""
         return request.answers(self.ask, questions, self.at_least)
 
-    def deciding(self) -> Deciding:
-        """Each check is resolved."""
-        return Deciding(unlike, self.answers)
+    def deciding(self) -> None:
+        """Each check is resolved, and `answers` answers it."""
 
     def verdicts(self, columns: CheckColumns) -> Verdicts:
         """The verdicts of check.cypher, in batches that are all of one revision."""

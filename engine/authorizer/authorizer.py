@@ -61,7 +61,8 @@ from grantpath.engine.tenants.open_tenant import OpenTenant, following
 from grantpath.graph.client import telemetry
 from grantpath.graph.client.credentials import Auth, Provider
 from grantpath.graph.embedded.connect import connection
-from grantpath.graph.errors import Conflict, GrantpathError, Invalid, InvalidInput, Refused, Unknown
+from grantpath.graph.errors import Conflict, GrantpathError, Inconsistent, Invalid, InvalidInput, Refused, Unknown
+from grantpath.graph.extras import is_installed
 from grantpath.graph.guard.store import STALL_LIMIT, Store
 from grantpath.graph.language.inputs import need_flag
 from grantpath.graph.language.statement import Check, Effect, Which, Who
@@ -78,6 +79,8 @@ changed = logging.getLogger("grantpath.change")
 Outcome = Change | Refused | Invalid  # of a statement that is made alone
 Asked = tuple[Check, ResolvedQuestion]
 Found = TypeVar("Found", Explanation, Revocation)
+Answered = TypeVar("Answered")
+READER_MEMORY = 512  # MiB of facts, at most, that a user who may only read keeps because some of them have ended
 
 # Lists of results: in the class, `list` is the method of that name.
 Decisions = list[Decision]
@@ -119,6 +122,7 @@ class Authorizer(OpenTenant):
 
     replica: "Replica | None" = None  # the copy of the facts, for `open(..., replica=True)`
     _read: "Replica | None" = None  # without a copy: the facts that were read for effects
+    _without_ended: "Replica | None" = None  # without a copy: that of a user who may only read, beside ended facts
 
     @classmethod
     def open(
@@ -959,25 +963,56 @@ class Authorizer(OpenTenant):
         if past is not None:
             return [past]
         graph = GraphSource(self.ask, self.policy, self.root, self.at_one_revision, at_least)
-        return (
-            [graph] if self.replica is None else [self.replica.source(self.policy, self.root, at_least, whole), graph]
-        )
+        copy = self.replica or self._without_ended
+        return [graph] if copy is None else [copy.source(self.policy, self.root, at_least, whole), graph]
+
+    def _asked(self, ask: Callable[[Sequence[Source]], Answered], sources: Callable[[], Sequence[Source]]) -> Answered:
+        """What `ask` finds in the sources of an answer.
+
+        If facts have ended that this database user may not remove, the database does not answer until another client
+        has removed them, which may be never. Then the facts are read into memory, and `ask` is called again.
+        """
+        copy = self._without_ended
+        had_facts = copy is not None and copy.revision is not None
+        try:
+            return ask(sources())
+        except Inconsistent as error:
+            if error.code != "ends_due" or had_facts or not self._read_without_ended():
+                raise
+        return ask(sources())
+
+    def _read_without_ended(self) -> bool:
+        """Reads a copy of the facts, if the database user may only read. Returns whether it is ready."""
+        if self.replica is not None or not self.store.only_reads or not is_installed("replica"):
+            return False
+        from grantpath.engine.facts.copy.replica import Replica  # only here: it needs an extra
+
+        made = Replica(self.store, self.tenant, self.root, READER_MEMORY)
+        copy: Replica = self.__dict__.setdefault("_without_ended", made)  # of another thread, if that was earlier
+        return copy.ready(self.policy)
 
     def _answers(self, questions: Sequence[ResolvedQuestion], at_least: int | None, past: "PastRoot | None") -> Checked:
         """The answers to checks in order, and a row with their revision."""
-        return first(self._sources(at_least, past), lambda source: source.answers(questions))
+        return self._asked(
+            lambda sources: first(sources, lambda source: source.answers(questions)),
+            lambda: self._sources(at_least, past),
+        )
 
     def _deciding(self, count: int, at_least: int | None, past: "PastRoot | None") -> Deciding:
         """What decides the checks of a batch."""
+        each = Deciding(unlike, lambda questions: self._answers(questions, at_least, past))
         if count <= FEW:
-            return Deciding(unlike, lambda questions: self._answers(questions, at_least, past))
-        return first(self._sources(at_least, past), lambda source: source.deciding())
+            return each
+        return next(filter(None, (source.deciding() for source in self._sources(at_least, past))), each)
 
     def _verdicts(
         self, columns: CheckColumns, at_least: int | None, past: "PastRoot | None"
     ) -> tuple[Sequence[bool | GrantpathError], int]:
         """Whether each check is allowed, in order, or its error; and the revision."""
-        verdicts, revision = first(self._sources(at_least, past), lambda source: source.verdicts(columns))
+        verdicts, revision = self._asked(
+            lambda sources: first(sources, lambda source: source.verdicts(columns)),
+            lambda: self._sources(at_least, past),
+        )
         tenant = past or request.OneSuggestion(self)
 
         def unknown(absent: Absent) -> GrantpathError:
@@ -1000,10 +1035,14 @@ class Authorizer(OpenTenant):
         types = questions[0].listed if isinstance(words, Who) else [each.requirement.type for each in questions]
         page = page.parsed(policy, self.root, types)
         later = page.at is not None  # a later page must be of the same facts, which its revision tells
-        ask = first(self._sources(page.at_least, past, whole=later), lambda source: source.listing(questions))
         within = any(each.within for each in questions)
         chosen = partial(request.only_within, policy, self.root, questions) if within else None
-        listing = Listing(self.tenant, words, ask, policy, page, chosen)
+
+        def read(sources: Sequence[Source]) -> Listing:
+            ask = first(sources, lambda source: source.listing(questions))
+            return Listing(self.tenant, words, ask, policy, page, chosen)
+
+        listing = self._asked(read, lambda: self._sources(page.at_least, past, whole=later))
         span.set(revision=listing.revision)
         for each in questions:
             (past or self).need_existing(each.needed, listing.first["known"])

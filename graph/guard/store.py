@@ -27,6 +27,7 @@ QUICK_TRIES, QUICK_SECONDS = 12, 2.0  # the limits of a disturbed read; beyond t
 FETCH = 20_000  # rows that the server sends at a time in a read of a whole root
 STALL_LIMIT = 15.0
 PAUSE, LONG_PAUSE = 0.01, 0.1  # seconds between two looks whether facts that have ended are removed
+ENDS_SECONDS = 2.0  # that a user who may only read waits for another client to remove what has ended
 READER_SECONDS = 60.0  # after this time, a database user who could only read is tried again
 PATIENCE = 1.0  # seconds that a read waits for the revision `at_least`
 Result = TypeVar("Result")
@@ -78,6 +79,11 @@ class Store:
     def connection(self) -> Connection:
         """The server, the database and the login."""
         return self._connections.connection
+
+    @property
+    def only_reads(self) -> bool:
+        """Whether the database user could not remove what has ended when it was last tried."""
+        return time.monotonic() < self._reader_until
 
     @property
     def timeout(self) -> float:
@@ -271,7 +277,7 @@ class Store:
     def end_some(self, root: str) -> bool:
         """Removes facts of the root that have ended, as many as one transaction may. Returns false if the database user
         may only read; for READER_SECONDS, this is then returned without a try. Raises the errors of `write`."""
-        if time.monotonic() < self._reader_until:
+        if self.only_reads:
             return False
         try:
             self._guard.end_piece(root)
@@ -284,7 +290,7 @@ class Store:
 
     def _await_end(self, root: str) -> None:
         """Waits until another client has removed what has ended."""
-        deadline = time.monotonic() + self._timeout
+        deadline = time.monotonic() + min(self._timeout, ENDS_SECONDS)
         while self.has_due(root):
             if time.monotonic() > deadline:
                 raise Inconsistent(

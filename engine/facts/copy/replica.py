@@ -144,6 +144,15 @@ class Replica:
         finally:
             pinned.version = pinned.error = None
 
+    def ready(self, policy: Policy) -> bool:
+        """Whether there is a copy, which is read now if there is none. Waits for it no longer than the timeout; a copy
+        that takes longer is read all the same, for later questions."""
+        if self._version is None:
+            self._renew_later(policy)
+            if (thread := self._thread) is not None:
+                thread.join(self._store.timeout)
+        return self._version is not None
+
     def source(self, policy: Policy, root: Reference, at_least: int | None, whole: bool) -> "CopySource":
         """The copy as a source of answers under a policy, at the revision `at_least` or later. `whole` as in
         `current`."""

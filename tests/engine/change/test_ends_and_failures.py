@@ -1,5 +1,6 @@
 """What happens when something fails while facts end, or while a root is prepared for facts that end."""
 
+import asyncio
 import json
 import threading
 import time
@@ -11,7 +12,8 @@ from typing import Any
 import pytest
 
 from grantpath import cypher
-from grantpath.engine import Authorizer, GrantpathError, Inconsistent, Invalid, Refused, Unavailable
+from grantpath.engine import AsyncAuthorizer, Authorizer, GrantpathError, Inconsistent, Invalid, Refused, Unavailable
+from grantpath.engine.answers.source import FEW
 from grantpath.engine.change import facts_format
 from grantpath.engine.change.service import ChangeService
 from grantpath.engine.cli.change import ending_commands
@@ -21,6 +23,7 @@ from grantpath.engine.policy.schema import UPGRADE, WITH_ENDS, WITH_TAGS
 from grantpath.engine.tenants import registry
 from grantpath.engine.transfer import exporter, importer
 from grantpath.graph.errors import Conflict
+from grantpath.graph.guard.async_store import AsyncStore
 from grantpath.graph.guard.bulk_write import Bulk
 from grantpath.graph.guard.revision_guard import RevisionGuard
 from grantpath.graph.guard.revision_marks import MarkBook, Marks
@@ -227,13 +230,89 @@ def test_user_who_may_only_read_waits_for_another_client(auth: Authorizer, clock
     clock(EARLY)
     with as_reader(auth, timeout=1.0) as reader:
         with pytest.raises(Inconsistent, match=r"run `grantpath expire --watch --root .*` with a user") as error:
-            can(reader)
+            reader.explain("user:bob", "SELECT_TABLE", "table:hr.s.t")
         assert (error.value.code, error.value.retryable) == ("ends_due", True)
     with as_reader(auth) as reader:
         ending = threading.Timer(0.3, auth.expire)
         ending.start()
         assert not can(reader)
         ending.join()
+        assert reader._without_ended is None
+
+
+TABLE, NAMES = "table:hr.s.t", ["SELECT_TABLE", "MODIFY_TABLE"]
+ASKED: dict[str, Callable[[Authorizer], Any]] = {
+    "check": lambda reader: [can(reader), can_modify(reader)],
+    "check_many": lambda reader: [bool(each) for each in reader.check_many([("user:bob", n, TABLE) for n in NAMES])],
+    "check_many of more": lambda reader: [
+        bool(each) for each in reader.check_many([("user:bob", n, TABLE) for n in NAMES] * FEW)
+    ][:2],
+    "check_table": lambda reader: (
+        reader.check_table({"subject": ["user:bob"] * 2, "name": NAMES, "object": [TABLE] * 2})
+        .column("allowed")
+        .to_pylist()
+    ),
+    "filter": lambda reader: [bool(reader.filter("user:bob", name, [TABLE])) for name in NAMES],
+    "who": lambda reader: [any(reader.who(name, TABLE)) for name in NAMES],
+    "which": lambda reader: [any(reader.which("table", "user:bob", name)) for name in NAMES],
+}
+
+
+@pytest.mark.parametrize("ask", ASKED.values(), ids=ASKED)
+def test_user_who_may_only_read_is_answered_beside_what_has_ended(
+    auth: Authorizer, clock: Clock, ask: Callable[[Authorizer], list[bool]]
+) -> None:
+    """No client removes what has ended, so each answer is that of the facts in memory, without what has ended."""
+    auth.change_all([f"{GRANT} until {EARLY}", f"{OTHER} until {LATE}"])
+    stored = stored_revision(auth)
+    with as_reader(auth, timeout=1.0) as reader:
+        assert ask(reader) == [True, True]
+        assert reader._without_ended is None, "the database answers while nothing has ended"
+        for end, answers in ((EARLY, [False, True]), (LATE, [False, False])):
+            clock(end)
+            assert [ask(reader), ask(reader)] == [answers, answers]
+        copy = reader._without_ended
+        assert copy is not None and (copy.answered > 0, stored_revision(auth)) == (True, stored)
+        auth.expire()
+        assert ask(reader) == [False, False]
+        auth.change(GRANT)
+        assert ask(reader) == [True, False]
+
+
+def test_facts_that_cannot_be_read_leave_the_error(
+    auth: Authorizer, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    auth.change(f"{GRANT} until {EARLY}")
+    clock(EARLY)
+    monkeypatch.setattr("grantpath.engine.authorizer.authorizer.READER_MEMORY", 0)
+    with as_reader(auth, timeout=1.0) as reader:
+        for _ in range(2):
+            with pytest.raises(Inconsistent, match=r"run `grantpath expire --watch --root .*` with a user"):
+                can(reader)
+
+
+def test_threads_of_a_user_who_may_only_read_share_one_copy(auth: Authorizer, clock: Clock) -> None:
+    auth.change(f"{GRANT} until {EARLY}")
+    clock(EARLY)
+    with as_reader(auth, timeout=10.0) as reader, ThreadPoolExecutor(8) as pool:
+        assert [*pool.map(can, [reader] * 8)] == [False] * 8
+        copy = reader._without_ended
+        assert [*pool.map(can, [reader] * 8)] == [False] * 8
+        assert reader._without_ended is copy
+
+
+def test_event_loop_of_a_user_who_may_only_read_is_answered(auth: Authorizer, clock: Clock) -> None:
+    auth.change(f"{GRANT} until {EARLY}")
+    clock(EARLY)
+
+    async def run() -> list[bool]:
+        store = AsyncStore(auth.store.connection, 10.0)
+        store._guard.end_piece = as_reader(auth).store._guard.end_piece  # type: ignore[method-assign]
+        async with AsyncAuthorizer(Authorizer(store, auth.tenant, auth.policy, auth.root), store) as reader:
+            checks = [reader.check("user:bob", "SELECT_TABLE", TABLE) for _ in range(4)]
+            return [bool(each) for each in await asyncio.gather(*checks)]
+
+    assert asyncio.run(run()) == [False] * 4
 
 
 def stored_revision(auth: Authorizer) -> int:
