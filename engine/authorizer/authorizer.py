@@ -972,12 +972,10 @@ class Authorizer(OpenTenant):
         If facts have ended that this database user may not remove, the database does not answer until another client
         has removed them, which may be never. Then the facts are read into memory, and `ask` is called again.
         """
-        copy = self._without_ended
-        had_facts = copy is not None and copy.revision is not None
         try:
             return ask(sources())
         except Inconsistent as error:
-            if error.code != "ends_due" or had_facts or not self._read_without_ended():
+            if error.code != "ends_due" or not self._read_without_ended():
                 raise
         return ask(sources())
 

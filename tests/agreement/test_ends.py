@@ -113,6 +113,7 @@ def test_random_ends_are_made_in_time(
     twin = Twin(tenant, policy, f"ends {SEED}", 70)
     copy, ends, rng = with_replica(twin.graph), Ends(twin.world), random.Random(f"{policy} {SEED}")
     reader = with_replica(as_reader(twin.graph))
+    plain = as_reader(twin.graph)  # begins to read the facts into memory when some have ended
     worlds: dict[int, Oracle] = {}
     decided = 0
     for _ in range(ROUNDS):
@@ -130,13 +131,13 @@ def test_random_ends_are_made_in_time(
             twin.compare(f"do {statement}{until} by {by}", expected, make(twin.graph, attempt, until))
             if expected == "done":
                 ends.made(statement, end)
-        compare(twin, [reader], random_checks(twin.world, rng, 5), now)  # gets the policy of a new format
+        compare(twin, [reader, plain], random_checks(twin.world, rng, 5), now)  # gets the policy of a new format
         until_read(reader)
         now += rng.choice([0, 1, 5, 15, 15, 30, -10])  # a clock may also go back: what has ended stays ended
         monkeypatch.setattr(cypher, "now", now)
         ends.come(now)
         answered = replica_of(reader).answered
-        decided += compare(twin, [reader], random_checks(twin.world, rng, 20), now)
+        decided += compare(twin, [reader, plain], random_checks(twin.world, rng, 20), now)
         assert replica_of(reader).answered > answered, "it may not remove what has ended, and leaves it out"
         decided += decisions(twin, copy, rng, now)
         worlds[twin.graph.revision_now()] = twin.world.clone()
@@ -144,7 +145,9 @@ def test_random_ends_are_made_in_time(
         assert content(copy) == content(with_replica(twin.graph)), "the log and the graph differ"
     found = sorted((f"{each.until:%Y-%m-%dT%H:%M:%SZ}", each.statement) for each in twin.graph.ending())
     assert found == sorted(ends.statements())
+    assert plain._without_ended is not None and plain._without_ended.answered
     reader.close()
+    plain.close()
     decided += past_decisions(twin, worlds, rng)
     assert twin.graph.verify_log().intact
     closing(f"ends, {policy}: {ends.ended} facts ended, {decided:,} decisions by Cypher, a copy and the past; 0 wrong")

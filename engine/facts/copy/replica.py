@@ -145,12 +145,12 @@ class Replica:
             pinned.version = pinned.error = None
 
     def ready(self, policy: Policy) -> bool:
-        """Whether there is a copy, which is read now if there is none. Waits for it no longer than the timeout; a copy
-        that takes longer is read all the same, for later questions."""
-        if self._version is None:
+        """Whether there is a copy, which is read now if there is none, or brought up to date if it is far behind. Waits
+        no longer than the timeout; a copy that takes longer is read all the same, for later questions."""
+        if (held := self._version) is None or held.origin.policy != policy.digest:
             self._renew_later(policy)
-            if (thread := self._thread) is not None:
-                thread.join(self._store.timeout)
+        if (thread := self._thread) is not None:
+            thread.join(self._store.timeout)
         return self._version is not None
 
     def source(self, policy: Policy, root: Reference, at_least: int | None, whole: bool) -> "CopySource":

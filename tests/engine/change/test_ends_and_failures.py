@@ -228,7 +228,7 @@ def test_clocks_that_differ_are_an_error(auth: Authorizer, clock: Clock, monkeyp
 def test_user_who_may_only_read_waits_for_another_client(auth: Authorizer, clock: Clock) -> None:
     auth.change(f"{GRANT} until {EARLY}")
     clock(EARLY)
-    with as_reader(auth, timeout=1.0) as reader:
+    with as_reader(auth, timeout=10.0) as reader:
         with pytest.raises(Inconsistent, match=r"run `grantpath expire --watch --root .*` with a user") as error:
             reader.explain("user:bob", "SELECT_TABLE", "table:hr.s.t")
         assert (error.value.code, error.value.retryable) == ("ends_due", True)
@@ -265,7 +265,7 @@ def test_user_who_may_only_read_is_answered_beside_what_has_ended(
     """No client removes what has ended, so each answer is that of the facts in memory, without what has ended."""
     auth.change_all([f"{GRANT} until {EARLY}", f"{OTHER} until {LATE}"])
     stored = stored_revision(auth)
-    with as_reader(auth, timeout=1.0) as reader:
+    with as_reader(auth, timeout=10.0) as reader:
         assert ask(reader) == [True, True]
         assert reader._without_ended is None, "the database answers while nothing has ended"
         for end, answers in ((EARLY, [False, True]), (LATE, [False, False])):
@@ -285,7 +285,7 @@ def test_facts_that_cannot_be_read_leave_the_error(
     auth.change(f"{GRANT} until {EARLY}")
     clock(EARLY)
     monkeypatch.setattr("grantpath.engine.authorizer.authorizer.READER_MEMORY", 0)
-    with as_reader(auth, timeout=1.0) as reader:
+    with as_reader(auth, timeout=10.0) as reader:
         for _ in range(2):
             with pytest.raises(Inconsistent, match=r"run `grantpath expire --watch --root .*` with a user"):
                 can(reader)
@@ -373,7 +373,7 @@ def test_pages_and_the_past_are_of_all_facts_that_are_stored(auth: Authorizer, c
     """A page and a past state have only their revision to say which facts they are of."""
     auth.change_all([f"{GRANT} until {EARLY}", "add user:eve", "member user:eve of role:r"])
     stored = stored_revision(auth)
-    with as_reader(auth, timeout=1.0) as opened:
+    with as_reader(auth, timeout=10.0) as opened:
         reader = with_replica(opened)
         clock(EARLY)
         assert list(reader.who("SELECT_TABLE", "table:hr.s.t", limit=1)) == []
@@ -407,7 +407,7 @@ def test_copy_does_not_leave_out_any_number_of_facts(
     auth: Authorizer, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     auth.change_all([f"{GRANT} until {EARLY}", f"{OTHER} until {EARLY}"])
-    with as_reader(auth, timeout=1.0) as opened:
+    with as_reader(auth, timeout=10.0) as opened:
         reader = with_replica(opened)
         clock(EARLY)
         monkeypatch.setattr(replica_log, "MOST_ENDED", 2)
