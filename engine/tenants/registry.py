@@ -232,22 +232,17 @@ def suggesting(error: Unknown, store: Store, tenant: str, policy: Policy) -> Unk
 
 def near(store: Store, tenant: str, policy: Policy, ref: str) -> str:
     """` (did you mean X?)` with existing names of the same type; empty if `ref` exists or the lookup fails."""
-    known = _similar(store, tenant, ref)
-    return "" if known is None or ref in known else nearest(ref, [each for each in known if each not in policy.hidden])
+    return _suggestion(store, tenant, policy, ref) or ""
 
 
 def absence(store: Store, tenant: str, policy: Policy, ref: str) -> str | None:
     """`user:bop does not exist in ROOT (did you mean user:bob?)`; None if it exists, or the lookup fails."""
-    known = _similar(store, tenant, ref)
-    if known is None or ref in known:
-        return None
-    similar = nearest(ref, [each for each in known if each not in policy.hidden])
-    return f"{short(ref)} does not exist in {tenant}{similar}"
+    suggestion = _suggestion(store, tenant, policy, ref)
+    return None if suggestion is None else f"{short(ref)} does not exist in {tenant}{suggestion}"
 
 
-def _similar(store: Store, tenant: str, ref: str) -> list[str] | None:
-    """Existing names of the same type that are near in byte order, among them `ref` itself if it exists; None if the
-    lookup fails."""
+def _suggestion(store: Store, tenant: str, policy: Policy, ref: str) -> str | None:
+    """` (did you mean X?)` for a name that does not exist, or an empty text; None if it exists or the lookup fails."""
     if len(ref) > MAX_NAME:
         return None
     try:
@@ -256,7 +251,7 @@ def _similar(store: Store, tenant: str, ref: str) -> list[str] | None:
     except GrantpathError:  # what is said is complete without a suggestion
         return None
     known: list[str] = row["known"]
-    return known
+    return None if ref in known else nearest(ref, [each for each in known if each not in policy.hidden])
 
 
 def with_prefix(store: Store, tenant: str, prefix: str, limit: int) -> list[str]:
