@@ -40,7 +40,7 @@ def authorizer(policy: str | Policy, facts: Iterable[str] = (), root: str = "tes
     request ids, questions of the catalogue) raises InvalidInput. Raises Invalid for a wrong fact, InvalidPolicy.
     """
     model = policies.load(policy) if isinstance(policy, str) else policy
-    made = MemoryAuthorizer(of_format(model, WITH_ENDS), model.root(root))  # nothing is stored, so facts may end
+    made = MemoryAuthorizer(model, model.root(root))
     problems = [problem for problem in made.given(facts) if problem]
     if problems:
         raise InvalidInput(*problems)
@@ -53,7 +53,8 @@ class MemoryAuthorizer(Authorizer):
     store: "MemoryStore"
 
     def __init__(self, policy: Policy, root: Reference) -> None:
-        super().__init__(MemoryStore(policy, root), root.text, policy, root)
+        model = of_format(policy, WITH_ENDS)  # nothing is stored, so facts may end
+        super().__init__(MemoryStore(model, root), root.text, model, root)
 
     def ask(self, query: str, *, at_least: int | None = None, **parameters: Any) -> Mapping[str, Any]:
         """The one row of a query of cypher/, from memory. Raises InvalidInput for one that needs the database."""
@@ -84,6 +85,15 @@ class MemoryAuthorizer(Authorizer):
         raise needs_server("as_of")
 
     # ---- what needs a server -----------------------------------------------------------------------------------------
+    @classmethod
+    def open(cls, *given: Any, **named: Any) -> NoReturn:
+        raise needs_server("open")
+
+    @classmethod
+    def drop_root(cls, *given: Any, **named: Any) -> NoReturn:
+        """Raises InvalidInput: it would drop the root of this name of a server."""
+        raise needs_server("drop_root")
+
     def past(self, *given: Any, **named: Any) -> NoReturn:
         raise needs_server("past")
 

@@ -55,6 +55,25 @@ def test_scenarios_hold_in_memory() -> None:
     assert {each.engine for each in report.results} == {"memory"}
 
 
+def test_facts_of_a_scenario_in_memory_may_end(tmp_path: Path) -> None:
+    file = tmp_path / "ends.yaml"
+    file.write_text(
+        """scenario: a membership and a grant that end
+policy: gravitino
+root: ml
+given:
+  - add catalog:hr
+  - add role:r
+  - member user:bob of role:r until 2099-01-01T00:00:00Z
+then:
+  - do: allow USE_CATALOG on catalog:hr to role:r until 2099-01-01T00:00:00Z
+  - user:bob can USE_CATALOG on catalog:hr
+"""
+    )
+    report = runner.run(runner.read_files([file]), None, "memory")
+    assert (wrong(report), report.passed) == ([], 2)
+
+
 FACTS = [
     *("add catalog:hr", "add schema:hr.s", "add table:hr.s.a", "add table:hr.s.b", "add tag:pii", "add role:r"),
     *("add role:outer", "add group:g", "member user:bob of role:r", "member user:ann of group:g"),
@@ -162,6 +181,8 @@ def test_what_needs_a_server_says_so() -> None:
         *(lambda: auth.question("recent_changes"), lambda: auth.check("user:bob", "X", "catalog:hr", as_of=1)),
         lambda: auth.revocation("user:bob", "USE_CATALOG", "catalog:hr"),
         lambda: auth.change("add user:z", id="once"),
+        lambda: auth.drop_root("metalake:ml", confirm="metalake:ml"),  # not the root of a server that has this name
+        lambda: auth.open("metalake:ml"),
     ]
     for each in needs:
         with pytest.raises(InvalidInput, match="needs a server: a root in memory has no log"):
