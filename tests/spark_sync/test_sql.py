@@ -36,6 +36,36 @@ def test_views_have_their_names_with_and_without_the_schema(snapshot: Path) -> N
     assert sql(snapshot, f"with found as ({WHO}) select count(*) from found;").rows == [(1,)]
 
 
+@pytest.mark.parametrize("inside", ["meta.json", "subjects/part-00000.parquet", "new.csv", "access/../x.csv", "", ".."])
+@pytest.mark.parametrize(
+    "write",
+    [
+        "copy ({who}) to '{target}' (format csv)",
+        "COPY ({who} /* to 'elsewhere' */)\n TO 'file://{target}' (format csv)",
+        "explain analyze copy ({who}) to '{target}'",
+    ],
+)
+def test_copy_into_the_snapshot_is_refused(snapshot: Path, inside: str, write: str) -> None:
+    before = sorted((path, path.stat().st_mtime_ns) for path in snapshot.parent.rglob("*"))
+    target = str(snapshot / inside).replace("'", "''")
+    with pytest.raises(
+        InvalidInput, match=r"COPY would write into the snapshot .*, which is only read; name a file else"
+    ):
+        sql(snapshot, write.format(who=WHO, target=target))
+    assert sorted((path, path.stat().st_mtime_ns) for path in snapshot.parent.rglob("*")) == before
+
+
+def test_copy_to_a_name_relative_to_the_snapshot_is_refused(snapshot: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(snapshot)
+    with pytest.raises(InvalidInput, match="COPY would write into the snapshot"):
+        sql(".", f"copy ({WHO}) to 'meta.json' (format csv)")
+
+
+def test_words_of_copy_can_be_names(snapshot: Path) -> None:
+    assert sql(snapshot, 'select 1 as copy, 2 as "to"').columns == ["copy", "to"]
+    assert sql(snapshot, "explain select 1").rows
+
+
 def test_copy_writes_a_file(snapshot: Path, tmp_path: Path) -> None:
     target = tmp_path / "who.csv"
     assert sql(snapshot, f"copy ({WHO}) to '{target}'").rows == [(1,)]
@@ -52,8 +82,11 @@ def test_copy_writes_a_file(snapshot: Path, tmp_path: Path) -> None:
         ("attach 'other.db'", "not attach"),
         ("set search_path = 'main'", "not set"),
         ("pragma database_list", "not pragma"),
-        ("select 1; select 2", "not select and select"),
-        ("  ", "not no statement"),
+        ("select 1; select 2", "write one `select` or one `copy .* to 'file'`, not 2 statements$"),
+        ("  ", "not no statement$"),
+        ("copy (select 1) to file", "COPY: write the name of the file in quotes"),
+        ("copy (select 1) to ('a' || 'b')", "COPY: write the name of the file in quotes"),
+        ("copy (select 1) to $$a$$", "COPY: write the name of the file in quotes"),
         ("selec 1", "DuckDB: Parser Error: syntax error at or near"),
         (
             "select * from reech",

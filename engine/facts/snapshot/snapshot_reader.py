@@ -113,6 +113,14 @@ class SnapshotReader:
             what = "does not exist; write a snapshot" if nowhere else reason
             raise InvalidInput(f"{short(str(self.folder))} {what} with `grantpath mirror OUT`") from None
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.named_folder}, {self.meta.root} at revision {self.meta.revision}>"
+
+    @property
+    def named_folder(self) -> AnyPath:
+        """The folder that was named. It may have several versions, one of which is `folder`."""
+        return self._given
+
     @cached_property
     def policy(self) -> Policy:
         """The policy at the snapshot's revision."""
