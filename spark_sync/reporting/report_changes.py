@@ -33,8 +33,8 @@ def comparison(since: Snapshot, source: Snapshot) -> Comparison:
         newer = since.meta.revision > source.meta.revision
     if newer:
         raise InvalidInput(
-            f"{since.folder} (revision {since.meta.revision}, {utc(since)}) is newer than {source.folder} (revision "
-            f"{source.meta.revision}, {utc(source)}); exchange the two: --since takes the older snapshot"
+            f"{since.named_folder} (revision {since.meta.revision}, {utc(since)}) is newer than {source.named_folder}"
+            f" (revision {source.meta.revision}, {utc(source)}); exchange the two: --since takes the older snapshot"
         )
     return found
 
@@ -146,6 +146,11 @@ class Changes:
         changed = found.added or found.dropped or found.facts_added or found.facts_removed
         return found.of_one_policy and not changed
 
+    @property
+    def has_tags(self) -> bool:
+        """Whether the policy of one of the snapshots has tags."""
+        return any(each.policy.names.file.tags for each in (self.before, self.comparison.new))
+
     @cached_property
     def _access(self) -> tuple[ChangedPairs, ChangedPairs]:
         size = len(self.comparison.common)
@@ -240,6 +245,8 @@ class Changes:
     def totals(self) -> list[Part]:
         """The numbers of new and removed facts and entities."""
         kinds = {"grants": ("ALLOW", "DENY"), "members": ("MEMBER",), "owners": ("OWNS",)}
+        if self.has_tags:
+            kinds["tags"] = ("TAGGED",)
         facts = {word: self.facts(*those) for word, those in kinds.items()}
         return [
             *(Part(f"new {word}", len(new)) for word, (new, _) in facts.items()),
@@ -321,6 +328,14 @@ class Changes:
         ]
         columns = [Column("Object", "name"), Column("Owner before", "name"), Column("Owner now", "name")]
         return Table("changed-owners", "Changed owners", columns, rows, len(changed), "in order of the object")
+
+    def tags(self) -> Table:
+        """The new and removed tags of objects."""
+        new, removed = (sorted(facts) for facts in self.facts("TAGGED"))
+        found = [*(("new", fact) for fact in new), *(("removed", fact) for fact in removed)]
+        rows: list[list[Value]] = [[on, change, tag] for change, (_, _, on, tag, _) in found[: self.contents.top]]
+        columns = [Column("Object", "name"), Column("Change"), Column("Tag", "name")]
+        return Table("changed-tags", "New and removed tags", columns, rows, len(found), "the new ones first")
 
     def entities(self) -> Table:
         """The new and dropped users, groups, roles and objects."""

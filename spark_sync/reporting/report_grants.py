@@ -184,7 +184,7 @@ def left_out(contents: Contents) -> list[str]:
         "Objects that do not exist, and built-in entities that answers omit.",
         "The access of groups and roles themselves, except in the table of groups: only users and service principals "
         "are counted. `grantpath can` lists what one of them can use.",
-        "The right to change grants, memberships and owners: the figures are about privileges and operations.",
+        "The rights to make changes, such as to grant a privilege, except those that the policy has as operations.",
         "Ownership, in the table of dead and shadowed grants: an ownership is not a grant.",
         f"Changes after revision {contents.source.meta.revision:,}.",
     ]

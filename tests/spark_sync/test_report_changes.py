@@ -31,6 +31,9 @@ BEFORE = [
     "add role:closed",
     *(f"member user:{who} of role:closed" for who in ("ann", "bob", "lee", "leaver")),
     *(f"allow {name} on metalake:main to role:closed" for name in READS),
+    *(f"add tag:{tag}" for tag in ("pii", "old", "kept")),
+    "add catalog:tagged",
+    *(f"tag catalog:tagged with tag:{tag}" for tag in ("old", "kept")),
 ]
 AFTER = [
     "drop role:closed",
@@ -46,6 +49,8 @@ AFTER = [
     "add schema:`new one`.s",
     "add table:`new one`.s.t",
     "owner user:lee of metalake:main",
+    "untag catalog:tagged from tag:old",
+    *(f"tag {on} with tag:pii" for on in ("table:`new one`.s.t", "catalog:tagged")),
 ]
 
 
@@ -130,6 +135,7 @@ def test_facts_are_those_of_diff_with_the_users_of_their_subjects(
     found = diff(*folders)
     shown = [(str(row[1]), statement(row)) for row in changes.grants().rows]
     shown += [(str(row[1]), f"member {row[0]} of {row[2]}") for row in changes.members().rows]
+    shown += [(str(row[1]), f"tag {row[0]} with {row[2]}") for row in changes.tags().rows]
     for word, facts in (("new", found.facts_added), ("removed", found.facts_removed)):
         expected = sorted(fact for fact in facts if not fact.startswith("owner "))
         assert sorted(text for change, text in shown if change == word) == expected and len(expected) > 1
@@ -138,6 +144,7 @@ def test_facts_are_those_of_diff_with_the_users_of_their_subjects(
     entities = {(str(row[1]), str(row[0])) for row in changes.entities().rows}
     assert entities == {*(("new", ref) for ref in found.added), *(("dropped", ref) for ref in found.dropped)}
     counted = {part.label: part.count for part in changes.totals()}
+    assert (counted["new tags"], counted["removed tags"]) == (2, 1)
     assert counted["new grants"] == 3 and counted["new entities"] == len(found.added)
     for table, subject in ((changes.grants(), 3), (changes.members(), 0)):
         numbers = [int(str(row[-1])) for row in table.rows]
@@ -199,7 +206,7 @@ def test_page_without_an_older_snapshot_has_no_such_section(folders: tuple[Path,
 def test_same_revision_is_said_with_the_remedy(folders: tuple[Path, Path], tmp_path: Path) -> None:
     text = section(report(folders[1], tmp_path / "same.html", since=folders[1]).file.read_text())
     assert "Both are the same revision: to see changes, give --since a snapshot of an earlier one." in text
-    assert "Nothing differs: no user, group, role, object, grant, member or owner." in text
+    assert "Nothing differs: no user, group, role, object, grant, member, owner or tag." in text
 
 
 @pytest.fixture

@@ -37,6 +37,7 @@ def write_snapshot(made: Oracle, out: Place, revision: int = 5, spark: Callable[
     members = [(str(a), str(b), b.type) for a, holders in made.containers.items() for b in holders]
     facts = [(str(by), f"{effect.upper()} {name}", str(on)) for effect, name, on, by in made.grants]
     facts += [(str(owner), "OWNS", str(owned)) for owned, owner in made.owners.items()]
+    facts += [(str(tag), "TAGGED", str(tagged)) for tagged, tag in made.tags]
     graph = Graph(
         [Entity(str(ref), ref.type, ref in made.existing, ref in fresh) for ref in refs],
         [a for a, _, _ in members],
