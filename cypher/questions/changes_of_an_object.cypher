@@ -1,6 +1,6 @@
 // changes_of_an_object.cypher: what was changed about an object or subject? It also finds what does not exist any more.
-// Leaves out: changes of other objects that had an effect on it, e.g. of a parent or a group; loads; and entries that
-// were pruned from the log.
+// Leaves out: changes of other objects that had an effect on it, e.g. of a parent or a group; what was changed while it
+// had another name; loads; and entries that were pruned from the log. `grantpath log --object` finds all its names.
 // $object  STRING   'table:hr.public.staff', or a subject: 'user:bob'
 // $limit   INTEGER  10, the maximum number of changes
 // $root    STRING   'metalake:ml'

@@ -64,6 +64,6 @@ RETURN way, fact, each.by.ref AS by, each.on.ref AS object, paths, CASE WHEN sub
     WHEN policy IS NULL THEN 'the policy of ' + $root + ' is not in the graph; run `grantpath policy write ' + $root + '`'
     WHEN rule IS NULL THEN $operation + ' is unknown on a ' + object.type
     WHEN way IS NULL THEN CASE WHEN rule.one_role OR rule.needs <> [] OR EXISTS { (rule)-[:ANY]->()-[:EACH]->()-[:SOME]->()-[:HAS|UNLESS]->(fact)
-      WHERE fact.below IS NOT NULL } THEN 'not answered here; ask explain_by_name' ELSE 'not allowed; which_deny_stops_a_user and remedy_by_name say more' END END AS says,
+      WHERE fact.below IS NOT NULL } THEN 'not answered here; ask explain_by_name or `grantpath explain`' ELSE 'not allowed; which_deny_stops_a_user, and remedy_by_name or `grantpath explain`, say more' END END AS says,
   EXISTS { (mark:Revision {root: $root}) WHERE mark.ends <= datetime.realtime().epochSeconds } AS due
 ORDER BY way, fact, by, object

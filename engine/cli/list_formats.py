@@ -19,7 +19,7 @@ from grantpath.graph.messages import cell_text, printable
 
 if TYPE_CHECKING:
     from grantpath.engine.answers.listing import ReferencePage
-    from grantpath.engine.answers.tabular import Tabular
+    from grantpath.engine.answers.tabular import Tabular, TypedColumn
     from grantpath.engine.inspection.models import EntityPage, GrantPage, MembershipPage
 
 # What Markdown would take for marks; it leaves an underscore inside a word alone.
@@ -54,8 +54,12 @@ def show_as(
 ) -> bool:
     """Prints a list of the authorizer as `show_rows` does. Its JSON is its model, unless `as_json` prints another."""
     columns = found.columns()
-    rows = [*zip(*(column.values for column in columns.values()), strict=True)]
+    rows = [*zip(*(_values(column) for column in columns.values()), strict=True)]
     return show_rows(form, list(columns), rows, own, as_json or (lambda: emit_model(found)))
+
+
+def _values(column: "TypedColumn") -> Sequence[Any]:
+    return [*map(dict, column.values)] if column.kind == "by_key" else column.values
 
 
 def show_rows(
@@ -125,7 +129,11 @@ def _escaped(value: Any) -> str:
 
 
 def _text(value: Any) -> str:
-    return cell_text(value, ("false", "true"), datetime.isoformat)
+    return cell_text(value, ("false", "true"), _time)
+
+
+def _time(time: datetime) -> str:
+    return time.isoformat().replace("+00:00", "Z")
 
 
 def _plain(value: Any) -> Any:

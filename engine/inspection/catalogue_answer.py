@@ -32,10 +32,10 @@ def answer(tenant: OpenTenant, name: str, given: Mapping[str, object], limit: in
     asked = need_question(name)
     if limit is not None:
         need_page_limit(limit, MOST, "omit it for all rows")
+    need_known(asked, given)
     if absent := [each for key, each in asked.parameters.items() if key != LIMIT and key not in given]:
         raise _missing(asked, absent)
     parameters = {key: _value(tenant, asked, each, given) for key, each in asked.parameters.items() if key != LIMIT}
-    need_known(asked, given)
     sent: dict[str, object] = dict(parameters)
     if usual := asked.parameters.get(LIMIT):
         limit = limit or int(usual.example)

@@ -52,10 +52,10 @@ def unreachable(uri: str, error: BaseException) -> Unavailable:
             f" port, or {_other_scheme(uri)}"
         )
     if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
-        start = "(`grantpath up`)" if urlsplit(uri).hostname in _HERE else "there"
+        embedded = "; without an address, grantpath uses its embedded server" if urlsplit(uri).hostname in _HERE else ""
         return Unavailable(
-            f"{uri} cannot be reached: nothing accepts connections on this port; start the server {start}, or check the"
-            " address"
+            f"{uri} cannot be reached: nothing accepts connections on this port; start the server there, or check the"
+            f" address{embedded}"
         )
     said = next((cause.strerror for cause in causes if isinstance(cause, OSError) and cause.strerror), None)
     return Unavailable(

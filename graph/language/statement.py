@@ -156,7 +156,8 @@ def statement(*words: str) -> str:
     text = " ".join(words)
     if _tokens(text) != [*words]:
         raise InvalidInput(
-            f"{text[:120]!r}: each argument must be one word of the statement; make names by reference(...)"
+            f"{text[:120]!r}: each argument must be one word of the statement; make references by reference(...), and"
+            " write a name that is not one word in backticks"
         )
     parse_statement(text)
     return text

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from grantpath.engine.answers.batches import need_list
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.extras import need_extra
 from grantpath.graph.files.remote_path import AnyPath
@@ -60,6 +61,8 @@ def access(
     for a name, InvalidInput if the snapshot cannot be read, ServerError, and GrantpathError if the disk is full.
     """
     started = time.monotonic()
+    names = None if names is None else need_list("names", names, None)
+    expand = need_list("names", expand, None)
     found = Snapshot(snapshot)
     folder, meta = found.folder.absolute(), found.meta.model_dump_json()  # workers have another working folder
     source = opened(folder, meta)  # the one that tasks in this process read

@@ -60,7 +60,8 @@ def _slice(column: Ints, value: int) -> slice:
 def condition_answers(source: Snapshot) -> ConditionAnswers:
     """The bulk answers. Raises InvalidInput if the snapshot has none, or they cannot be read."""
     if not source.has("access/names"):
-        raise InvalidInput(f"{source.folder} has no bulk answers yet; run `grantpath access {source.folder}` first")
+        place = source.named_folder
+        raise InvalidInput(f"{place} has no bulk answers yet; run `grantpath access {place}` first")
     listed, questions = conditions(source.policy, None)
     numbers = {(each.name, each.type): each.condition for each in listed}
     table = source.table("access/names", ["name", "type"])
@@ -69,7 +70,7 @@ def condition_answers(source: Snapshot) -> ConditionAnswers:
         if (name, type_) not in numbers:
             raise InvalidInput(
                 f"{source.folder / 'access'}: the policy has no {name!r} on {type_!r}; run `grantpath access"
-                f" {source.folder}` again"
+                f" {source.named_folder}` again"
             )
         found.setdefault(numbers[name, type_], []).append(name)
     answered = [
@@ -124,6 +125,6 @@ def _rows(
     if not possible.all():
         raise InvalidInput(
             f"{source.folder / 'access' / table}: a row has an invalid position or count; run `grantpath access"
-            f" {source.folder}` again"
+            f" {source.named_folder}` again"
         )
     return positions, condition[chosen], counts

@@ -112,7 +112,7 @@ class Comparison:
     def __init__(self, old: Snapshot, new: Snapshot) -> None:
         if (old.meta.root, old.meta.policy) != (new.meta.root, new.meta.policy):
             raise InvalidInput(
-                f"{old.folder} is of {old.meta.root} ({old.meta.policy}), {new.folder} of {new.meta.root} "
+                f"{old.named_folder} is of {old.meta.root} ({old.meta.policy}), {new.named_folder} of {new.meta.root} "
                 f"({new.meta.policy}); compare two snapshots of one tenant"
             )
         self.old, self.new = old, new

@@ -40,8 +40,8 @@ class Touched:
         missing = set(range(base + 1, newest + 1)) - {entry.revision for entry in entries}
         if newest < base or missing:
             raise Inconsistent(
-                f"{source.meta.root} is at revision {newest}, {source.folder} at {base}, and the log lacks changes "
-                "in between; mirror the root again and verify the new snapshot"
+                f"{source.meta.root} is at revision {newest}, {source.named_folder} at {base}, and the log lacks"
+                " changes in between; mirror the root again and verify the new snapshot"
             )
         changes = [(entry, _statement(source, entry)) for entry in entries]
         named = {ref for entry, each in changes for ref in (each.object, each.subject, each.to, entry.actor)}
@@ -91,6 +91,6 @@ def _statement(source: Snapshot, entry: Entry) -> Statement:
         return parse_statement(entry.statement.removeprefix(ENDED))
     except InvalidInput:
         raise Inconsistent(
-            f"{source.meta.root} was changed in bulk since {source.folder} was mirrored (revision {entry.revision}: "
-            f"{entry.statement[:80]}); mirror it again and verify the new snapshot"
+            f"{source.meta.root} was changed in bulk since {source.named_folder} was mirrored (revision"
+            f" {entry.revision}: {entry.statement[:80]}); mirror it again and verify the new snapshot"
         ) from None

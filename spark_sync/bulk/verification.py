@@ -55,12 +55,13 @@ def _top(
 ) -> list[tuple[str, int]]:
     source = snapshot if isinstance(snapshot, Snapshot) else Snapshot(snapshot)
     if not source.has("access/names"):
-        raise InvalidInput(f"{source.folder} has no bulk answers yet; run `grantpath access {source.folder}` first")
+        place = source.named_folder
+        raise InvalidInput(f"{place} has no bulk answers yet; run `grantpath access {place}` first")
     known = source.table("access/names")
     if (name, type_) not in set(zip(known["name"].to_pylist(), known["type"].to_pylist(), strict=True)):
         raise InvalidInput(
-            f"{source.folder} has no bulk answers for {name} on {type_}; run `grantpath access {source.folder}` without"
-            " --names, or with this one among them"
+            f"{source.named_folder} has no bulk answers for {name} on {type_}; run `grantpath access"
+            f" {source.named_folder}` without --names, or with this one among them"
         )
     where, count = columns
     chosen = (pads.field("name") == name) & (pads.field("type") == type_)
@@ -173,7 +174,7 @@ def _sample(source: Snapshot, closure: Closure, size: int, rng: random.Random) -
     askable = [name for name in listed if len(listed_objects(source, name.type))]
     if not len(people) or not askable:
         raise InvalidInput(
-            f"nothing to verify: {source.folder} has no users, or no objects; mirror a root that has both"
+            f"nothing to verify: {source.named_folder} has no users, or no objects; mirror a root that has both"
         )
     left = size
     while left:

@@ -12,8 +12,8 @@ def need_root(source: Snapshot, root: str) -> None:
     """Raises InvalidInput if the snapshot is of another root."""
     if source.meta.root != root:
         raise InvalidInput(
-            f"{source.folder} is a snapshot of {source.meta.root}, not of {root}; name the snapshot of this root, or "
-            "write one with `grantpath mirror OUT`"
+            f"{source.named_folder} is a snapshot of {source.meta.root}, not of {root}; name the snapshot of this root,"
+            " or write one with `grantpath mirror OUT`"
         )
 
 

@@ -26,6 +26,8 @@ from grantpath.graph.errors import GrantpathError, InvalidInput
 from grantpath.graph.files import bounded_parquet
 from grantpath.spark_sync.bulk import bulk_access
 from grantpath.spark_sync.bulk.bulk_access import AccessReport, access
+from grantpath.spark_sync.bulk.condition_answers import condition_answers
+from grantpath.spark_sync.bulk.verification import widest
 from grantpath.spark_sync.mirroring import mirror as mirroring
 from grantpath.spark_sync.mirroring.mirror import mirror_tenant
 from grantpath.spark_sync.mirroring.snapshot_writer import MIRRORED
@@ -392,6 +394,19 @@ def test_a_reader_by_a_link_notices_the_first_update(made: Path, tmp_path: Path)
             reader.need_same()
     with pytest.raises(InvalidInput, match="is not a snapshot"):
         Snapshot(tmp_path / "loop")
+
+
+def test_errors_name_the_snapshot_and_not_its_version(made: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    shutil.copytree(made, out)
+    with next_version(out) as fresh:
+        shutil.copytree(made, fresh, dirs_exist_ok=True)
+    for read in (lambda: condition_answers(Snapshot(out)), lambda: widest(out, "load_table", "table")):
+        with pytest.raises(InvalidInput, match=f"^{out} has no bulk answers yet; run `grantpath access {out}` first$"):
+            read()
+    assert repr(Snapshot(out)) == f"<Snapshot {out}, metalake:main at revision 5>"
+    with pytest.raises(InvalidInput, match="'load_table' is not a list of names; wrap a single one in a list"):
+        access(out, "load_table")
 
 
 def test_access_says_that_the_snapshot_was_updated_meanwhile(

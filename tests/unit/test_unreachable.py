@@ -104,14 +104,14 @@ def told(open_: Callable[[str], None], uri: str) -> str:
 def test_refused_connection(scheme: str) -> None:
     text = told(opened, f"{scheme}://127.0.0.1:1")
     assert text == (
-        " cannot be reached: nothing accepts connections on this port; start the server (`grantpath up`), or check the "
-        "address"
+        " cannot be reached: nothing accepts connections on this port; start the server there, or check the address;"
+        " without an address, grantpath uses its embedded server"
     )
 
 
 def test_embedded_server_is_named_only_for_this_machine() -> None:
     error = ConnectionRefusedError(111, "Connection refused")
-    assert "; start the server there, or check the address" in str(in_words("neo4j+s://db.example.com", error))
+    assert str(in_words("neo4j+s://db.example.com", error)).endswith("; start the server there, or check the address")
 
 
 @SCHEMES

@@ -19,7 +19,7 @@ from grantpath.engine.cli.context import (
     second_objects,
 )
 from grantpath.engine.cli.list_formats import Format, ListFormat, note_page, show_as, wanted
-from grantpath.engine.cli.output import emit_model, lines, out, show_lines, styled
+from grantpath.engine.cli.output import emit_model, lines, note, out, show_lines, styled
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.messages import printable
 
@@ -173,14 +173,18 @@ def explain(
     if session.json:
         emit_model(explanation)
     elif form in (PathForm.mermaid, PathForm.dot):
-        print(explanation.draw("mermaid" if form is PathForm.mermaid else "dot"))
+        if drawn := explanation.draw("mermaid" if form is PathForm.mermaid else "dot"):
+            print(drawn)
+        else:
+            note("there is no path to draw; without --format, the answer says what is missing")
     else:
         show_decision(explanation.decision)
-        drawn = explanation.draw("tree").split("\n") if explanation.typed_paths else explanation.paths
-        lines(out(), "path" if len(explanation.paths) < 2 else "paths", drawn, "cyan")
+        tree = explanation.draw("tree").split("\n") if explanation.typed_paths else explanation.paths
+        lines(out(), "path" if len(explanation.paths) < 2 else "paths", tree, "cyan")
         if not explanation.complete:
             more = "the list is cut" if every else "--all has the paths of every deciding fact"
-            out().print(styled(f"  these are not all paths: {more}", "dim"))
+            others = "these are not all paths" if explanation.paths else "there are other facts about it"
+            out().print(styled(f"  {others}: {more}", "dim"))
     return 0 if explanation else 1
 
 

@@ -43,7 +43,7 @@ def question(
             raise InvalidInput(
                 f"--format {form.value} is for the answer to a question; name one, or list the questions with --json"
             )
-        _list_questions(session)
+        _list_questions(as_json=form is ListFormat.json)
         return
     from grantpath.engine.inspection.catalogue_answer import need_known, need_question
 
@@ -64,11 +64,11 @@ def _pair(text: str) -> tuple[str, str]:
     return key, value
 
 
-def _list_questions(session: CommandContext) -> None:
+def _list_questions(as_json: bool) -> None:
     from grantpath.engine.cli.fitted_cells import broken  # it needs rich, which is slow to load
 
     every = list(catalogue().values())
-    if session.json:
+    if as_json:
         emit({"answer": [_described(each) for each in every], "complete": True})
         return
     width, console = max(len(each.name) for each in every), out()

@@ -46,9 +46,12 @@ def ending(session: CommandContext, within: Within = None, limit: Limit = 1_000,
     with session.open() as authorizer:
         found = authorizer.ending(within=time_left, limit=limit)
     rows = [(end_text(each.until), each.statement) for each in found]
-    if show_as(form, found, lambda: show_table(("until", "statement"), rows)) and not found.complete:
-        limits = f"--within TIME lists fewer, and --limit up to {MOST_LISTED:,}"
-        note(f"only the first {limit:,}; {limits}", "yellow", partial=True)
+    if show_as(form, found, lambda: show_table(("until", "statement"), rows)):
+        if not rows:
+            note(f"nothing ends{f' within {within}' if within else ''}")
+        if not found.complete:
+            limits = f"--within TIME lists fewer, and --limit up to {MOST_LISTED:,}"
+            note(f"only the first {limit:,}; {limits}", "yellow", partial=True)
 
 
 def expire(session: CommandContext, watch: Watch = False) -> None:

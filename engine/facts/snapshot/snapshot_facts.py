@@ -54,4 +54,4 @@ def need_snapshot_of(source: SnapshotReader, tenant: str, policy: Policy, origin
         problem = f"is a snapshot of an earlier root with the name {tenant}"
     else:
         return
-    raise InvalidInput(f"{source.folder} {problem}; write one with `grantpath mirror OUT`")
+    raise InvalidInput(f"{source.named_folder} {problem}; write one with `grantpath mirror OUT`")

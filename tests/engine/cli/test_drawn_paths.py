@@ -30,6 +30,11 @@ def test_a_drawn_refusal_shows_the_deny_and_a_name_stays_one_line(run: Run, fact
     assert "\u2028" not in ran.out
     nobody = run("explain", "user:nobody", "load_table", STAFF, "--root", facts)
     assert (nobody.code, "└─" in nobody.out) == (1, False)
+    assert "these are not all paths" not in nobody.out
+    for form in ("mermaid", "dot"):
+        drawn = run("explain", "user:nobody", "load_table", STAFF, "--format", form, "--root", facts)
+        assert (drawn.code, drawn.out) == (1, "")
+        assert drawn.err == "there is no path to draw; without --format, the answer says what is missing\n"
 
 
 def test_which_any_lists_all_types(run: Run, facts: str) -> None:

@@ -41,7 +41,10 @@ def test_ending_lists_what_ends_and_says_if_the_list_is_cut(run: Run, root: str)
     cut = run("ending", "--limit", "1", "--root", root)
     assert cut.out.splitlines() == whole.out.splitlines()[:2]
     assert cut.err == "only the first 1; --within TIME lists fewer, and --limit up to 10,000\n"
-    assert run("ending", "--within", "30d", "--root", root).out == ""
+    nothing = run("ending", "--within", "30d", "--root", root)
+    assert (nothing.out, nothing.err) == ("", "nothing ends within 30d\n")
+    rows = run("ending", "--format", "csv", "--root", root).out.splitlines()
+    assert rows[0].startswith("until,") and rows[1].startswith(f"{EARLY},")
 
 
 def test_lists_show_ends(run: Run, root: str) -> None:

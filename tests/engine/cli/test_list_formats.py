@@ -117,7 +117,9 @@ def test_second_objects_are_words_in_a_cell(capsys: pytest.CaptureFixture[str]) 
     needs = (Ability(name="set_tag", allowed=None, needs={"tag": "tag", "new": "table"}),)
     found = Abilities(question=ListAbilities(subject="user:bob", object=STAFF, with_={}), answer=needs, revision=1)
     show_as(ListFormat.csv, found, partial(pytest.fail, "the command's own form"))
-    assert capsys.readouterr().out.splitlines() == ["name,allowed,needs", 'set_tag,,"tag tag, new table"']
+    assert capsys.readouterr().out.splitlines() == ["name,allowed,needs", 'set_tag,,"tag=tag, new=table"']
+    show_as(ListFormat.jsonl, found, partial(pytest.fail, "the command's own form"))
+    assert json.loads(capsys.readouterr().out) == {"name": "set_tag", "allowed": None, "needs": needs[0].needs}
 
 
 def test_cells_with_line_breaks_are_one_cell(capsys: pytest.CaptureFixture[str]) -> None:

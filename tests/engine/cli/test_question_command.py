@@ -79,6 +79,7 @@ def test_wrong_words_name_the_remedy(run: Run, facts: str) -> None:
 
 
 def test_the_list_has_one_form_beside_json(run: Run) -> None:
+    assert run("question", "--format", "json").out == run("question", "--json").out
     ran = run("question", "--format", "csv")
     assert (ran.code, ran.out) == (2, "")
     assert "--format csv is for the answer to a question; name one, or list the questions with --json" in ran.err
