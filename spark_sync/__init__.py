@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from grantpath.spark_sync.bulk.verification import verify as verify
     from grantpath.spark_sync.mirroring.mirror import mirror as mirror
     from grantpath.spark_sync.reporting.report_page import report as report
+    from grantpath.spark_sync.session.analyst_views import duckdb_views as duckdb_views
+    from grantpath.spark_sync.session.analyst_views import register as register
     from grantpath.spark_sync.session.snapshot import Snapshot as Snapshot
-    from grantpath.spark_sync.tables.analyst_views import duckdb_views as duckdb_views
-    from grantpath.spark_sync.tables.analyst_views import register as register
     from grantpath.spark_sync.tables.snapshot_export import export as export
 
 _HOMES = {
@@ -32,10 +32,10 @@ _HOMES = {
     "access": "grantpath.spark_sync.bulk.bulk_access",
     "ask": "grantpath.engine.facts.snapshot.snapshot_questions",
     "diff": "grantpath.spark_sync.bulk.difference",
-    "duckdb_views": "grantpath.spark_sync.tables.analyst_views",
+    "duckdb_views": "grantpath.spark_sync.session.analyst_views",
     "export": "grantpath.spark_sync.tables.snapshot_export",
     "mirror": "grantpath.spark_sync.mirroring.mirror",
-    "register": "grantpath.spark_sync.tables.analyst_views",
+    "register": "grantpath.spark_sync.session.analyst_views",
     "report": "grantpath.spark_sync.reporting.report_page",
     "verify": "grantpath.spark_sync.bulk.verification",
 }

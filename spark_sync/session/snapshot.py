@@ -1,11 +1,13 @@
-"""A snapshot for Spark: its tables as a GraphFrame; and the function that writes small tables."""
+"""A snapshot for Spark: its tables as views and as a GraphFrame; and the function that writes small tables."""
 
+import logging
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from grantpath.engine.facts.snapshot.snapshot_reader import SnapshotReader
+from grantpath.graph.extras import need_extra
 from grantpath.graph.files.parquet_writer import write_file
 from grantpath.graph.files.remote_path import AnyPath, arrow_place
 
@@ -13,9 +15,30 @@ if TYPE_CHECKING:
     from graphframes import GraphFrame
     from pyspark.sql import SparkSession
 
+log = logging.getLogger("grantpath.spark")
+SCHEMA = "grantpath"  # of the views
+
 
 class Snapshot(SnapshotReader):
     """A complete snapshot, by its path or URI. Raises InvalidInput if the folder is not one."""
+
+    def spark(self, spark: "SparkSession | None" = None, schema: str = SCHEMA) -> "SparkSession":
+        """The Spark session, in which the snapshot's views are registered: `Snapshot(out).spark().sql("select * from
+        grantpath.reach")`.
+
+        Without `spark`, it is the running session; if there is none, a local one is started. The views are those of
+        docs/governance.md, in this schema; those of a snapshot that was registered before are replaced. Raises the
+        errors of `register`, and ServerError if Spark cannot start.
+        """
+        from grantpath.spark_sync.session.analyst_views import register  # only here: other uses need no Spark
+
+        if spark is None:
+            need_extra("spark", "a Spark session")
+            from grantpath.spark_sync.session.spark_session import engine
+
+            spark = engine(log.info).spark
+        register(spark, self, schema)
+        return spark
 
     def graph(self, spark: "SparkSession | None" = None, relationships: Collection[str] | None = None) -> "GraphFrame":
         """The snapshot as a GraphFrame. Spark reads the files when the GraphFrame is used; nothing is collected.

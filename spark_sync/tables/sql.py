@@ -8,8 +8,8 @@ from typing import Any
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.extras import need_extra
 from grantpath.graph.files.remote_path import AnyPath
-from grantpath.spark_sync.session.snapshot import Snapshot
-from grantpath.spark_sync.tables.analyst_views import SCHEMA, duckdb_views
+from grantpath.spark_sync.session.analyst_views import duckdb_views
+from grantpath.spark_sync.session.snapshot import SCHEMA, Snapshot
 
 QUOTED = re.compile("'((?:[^']|'')*)'")
 FILE_URI = re.compile("^file:(//)?", re.IGNORECASE)

@@ -10,7 +10,7 @@ import pytest
 from grantpath.engine import Authorizer
 from grantpath.graph.client.connection import Connection
 from grantpath.graph.errors import InvalidInput
-from grantpath.spark_sync import access, duckdb_views, register
+from grantpath.spark_sync import Snapshot, access, duckdb_views, register
 from grantpath.spark_sync.mirroring.mirror import mirror_tenant
 from grantpath.spark_sync.session import spark_session
 
@@ -155,6 +155,11 @@ def test_snapshot_without_access_has_no_views_of_it(server: Connection, tenant: 
         assert "effective" in made and not {"reach", "exposure", "names", "expand"} & set(made)
         left = {row.tableName for row in spark.sql("show tables in one_of_two").collect() if not row.isTemporary}
         assert {name for name in left if not name.startswith("raw_")} == set(made)
+        snapshot = Snapshot(tmp_path / "full")
+        for session in (snapshot.spark(schema="one_of_two"), snapshot.spark(spark, "one_of_two")):
+            assert session is spark, "the running one"
+            [row] = session.sql("select ref from one_of_two.subjects where type = 'user'").collect()
+            assert row.ref == "user:ann" and session.sql("select * from one_of_two.names").count() > 0
     finally:
         spark.sql("drop schema one_of_two cascade")
     assert "create or replace view grantpath.reach" not in duckdb_views(tmp_path / "bare")

@@ -20,8 +20,8 @@ from grantpath.spark_sync.bulk.verification import exposed, verify, widest
 from grantpath.spark_sync.following.follower import follow
 from grantpath.spark_sync.following.snapshot_update import update
 from grantpath.spark_sync.reporting.report_page import report
+from grantpath.spark_sync.session.analyst_views import duckdb_views
 from grantpath.spark_sync.session.snapshot import Snapshot
-from grantpath.spark_sync.tables.analyst_views import duckdb_views
 from grantpath.spark_sync.tables.snapshot_export import export
 from grantpath.spark_sync.versions import remote_versions
 from grantpath.spark_sync.versions.remote_versions import writing

@@ -12,7 +12,7 @@ from grantpath.graph.errors import InvalidInput, ServerError
 from grantpath.spark_sync.bulk.bulk_access import access
 from grantpath.spark_sync.mirroring.mirror import mirror_tenant
 from grantpath.spark_sync.session import spark_session
-from grantpath.spark_sync.tables.analyst_views import register
+from grantpath.spark_sync.session.analyst_views import register
 
 from ..conftest import Tenants
 from ..support import cluster_program

@@ -32,8 +32,8 @@ from grantpath.spark_sync.mirroring import mirror as mirroring
 from grantpath.spark_sync.mirroring.mirror import mirror_tenant
 from grantpath.spark_sync.mirroring.snapshot_writer import MIRRORED
 from grantpath.spark_sync.session import spark_session
+from grantpath.spark_sync.session.analyst_views import duckdb_views
 from grantpath.spark_sync.session.snapshot import Snapshot
-from grantpath.spark_sync.tables.analyst_views import duckdb_views
 from grantpath.spark_sync.versions.snapshot_folders import alone, alone_with, building
 from grantpath.spark_sync.versions.snapshot_versions import next_version
 

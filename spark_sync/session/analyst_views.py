@@ -10,12 +10,11 @@ from grantpath.graph.errors import InvalidInput
 from grantpath.graph.extras import need_extra
 from grantpath.graph.files.remote_path import AnyPath, RemotePath
 from grantpath.graph.messages import short
-from grantpath.spark_sync.session.snapshot import Snapshot
+from grantpath.spark_sync.session.snapshot import SCHEMA, Snapshot
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-SCHEMA = "grantpath"
 _VIEW = re.compile(r"^-- from ([\w/, ]+): .*?\n(create or replace view \{schema\}\.(\w+) as\n.*?);$", re.M | re.S)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
@@ -29,7 +28,7 @@ class _View:
     text: str
 
 
-def register(spark: "SparkSession", path: AnyPath | str, schema: str = SCHEMA) -> list[str]:
+def register(spark: "SparkSession", path: AnyPath | str | Snapshot, schema: str = SCHEMA) -> list[str]:
     """Makes the snapshot's views in a schema of this Spark session, e.g. `grantpath.reach`. Returns their names.
 
     `reach`, `exposure` and `names` are created only after `grantpath access`, and `expand` only after `grantpath access
@@ -90,7 +89,7 @@ def _found(path: AnyPath | str | Snapshot, schema: str) -> tuple[Snapshot, dict[
 
 def _views() -> list[_View]:
     """The views of views.sql, in its order: a view comes after those that it uses."""
-    text = (files("grantpath.spark_sync.tables") / "views.sql").read_text(encoding="utf-8")
+    text = (files("grantpath.spark_sync.session") / "views.sql").read_text(encoding="utf-8")
     return [_View(found[3], found[1].split(", "), found[2]) for found in _VIEW.finditer(text)]
 
 
