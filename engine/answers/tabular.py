@@ -25,6 +25,11 @@ class TypedColumn:
     kind: Literal["text", "number", "time", "flag", "texts", "by_key"]
     values: Sequence[Any]
 
+    @property
+    def cells(self) -> Sequence[Any]:
+        """The values, with a map in place of the pairs that Arrow takes for one."""
+        return [*map(dict, self.values)] if self.kind == "by_key" else self.values
+
 
 Entry = TypeVar("Entry")
 
@@ -82,7 +87,7 @@ class Tabular(Frozen, Generic[Entry]):
         return pa.Table.from_arrays(arrays, schema=schema)
 
     def _repr_html_(self) -> str:
-        columns = {name: [*map(cell_text, column.values)] for name, column in self.columns().items()}
+        columns = {name: [*map(cell_text, column.cells)] for name, column in self.columns().items()}
         return table_html(columns, self.revision, self.complete)
 
 

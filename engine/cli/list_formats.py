@@ -19,7 +19,7 @@ from grantpath.graph.messages import cell_text, printable
 
 if TYPE_CHECKING:
     from grantpath.engine.answers.listing import ReferencePage
-    from grantpath.engine.answers.tabular import Tabular, TypedColumn
+    from grantpath.engine.answers.tabular import Tabular
     from grantpath.engine.inspection.models import EntityPage, GrantPage, MembershipPage
 
 # What Markdown would take for marks; it leaves an underscore inside a word alone.
@@ -54,12 +54,8 @@ def show_as(
 ) -> bool:
     """Prints a list of the authorizer as `show_rows` does. Its JSON is its model, unless `as_json` prints another."""
     columns = found.columns()
-    rows = [*zip(*(_values(column) for column in columns.values()), strict=True)]
+    rows = [*zip(*(column.cells for column in columns.values()), strict=True)]
     return show_rows(form, list(columns), rows, own, as_json or (lambda: emit_model(found)))
-
-
-def _values(column: "TypedColumn") -> Sequence[Any]:
-    return [*map(dict, column.values)] if column.kind == "by_key" else column.values
 
 
 def show_rows(
@@ -148,5 +144,5 @@ def _plain(value: Any) -> Any:
         case None | str() | bool() | int() | float():
             return value
         case datetime():
-            return value.isoformat()
+            return _time(value)
     return str(value)

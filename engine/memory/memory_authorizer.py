@@ -74,6 +74,9 @@ class MemoryAuthorizer(Authorizer):
         _need_reached(graph, at_least)
         return [PastRoot(self.tenant, graph.facts)]
 
+    def follow(self) -> None:
+        """Does nothing: the policy of a root in memory stays."""
+
     def adopt(self) -> bool:
         """Does nothing: the policy of a root in memory stays."""
         return False
@@ -148,6 +151,19 @@ class MemoryStore(Store):
 
     def ends_by(self, ender: Ender) -> None:
         """Does nothing: facts that have ended are removed by the same function as in the database."""
+
+    @property
+    def only_reads(self) -> bool:
+        """False: what has ended is removed."""
+        return False
+
+    def read_all(self, text: str, parameters: Mapping[str, Any]) -> NoReturn:
+        """Raises InvalidInput: a root in memory is neither dumped nor mirrored."""
+        raise needs_server("a dump or a mirror")
+
+    def transaction(self, work: Callable[[Any], Result]) -> NoReturn:
+        """Raises InvalidInput: there is no database."""
+        raise needs_server("a transaction")
 
     @property
     def connection(self) -> NoReturn:

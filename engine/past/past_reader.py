@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from grantpath.engine.answers.batches import need_list
 from grantpath.engine.change import audit_log
 from grantpath.engine.change.audit_log import Logged, ReadLog
 from grantpath.engine.change.delta_records import RecordedDelta, recorded
@@ -57,7 +58,7 @@ class PastReader:
     @classmethod
     def of(cls, tenant: OpenTenant, replica: Replica | None, snapshots: Iterable[AnyPath | str]) -> "PastReader":
         """Raises InvalidInput if one of the folders is not a snapshot."""
-        return cls(tenant, replica, [SnapshotReader(folder) for folder in snapshots])
+        return cls(tenant, replica, [SnapshotReader(folder) for folder in need_list("snapshots", snapshots, None)])
 
     # ---- revisions and times -----------------------------------------------------------------------------------------
     def revision_of(self, as_of: int | str | datetime) -> int:

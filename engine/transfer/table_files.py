@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from grantpath.engine.answers.batches import need_list
 from grantpath.engine.transfer.dump_meta import META
 from grantpath.engine.transfer.parquet_tables import read_parquet_table
 from grantpath.engine.transfer.table_formats import ENDINGS, accepted, split_ending
@@ -41,6 +42,7 @@ _MEANT = {
 def chosen(only: Collection[str]) -> list[str]:
     """These tables, in the order of TABLES. Raises InvalidInput if there is none, or for a table that is unknown."""
     known = f"name some of {', '.join(TABLES)}"
+    only = need_list("tables", only, None)
     if not only:
         raise InvalidInput(f"--only names no table; {known}, or omit it to load all (in Python: only=None)")
     for name in only:

@@ -1,6 +1,7 @@
 """SQL over the views of a snapshot, by DuckDB in this process."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,11 +9,13 @@ from typing import Any
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.extras import need_extra
 from grantpath.graph.files.remote_path import AnyPath
+from grantpath.graph.messages import short
 from grantpath.spark_sync.session.analyst_views import duckdb_views
 from grantpath.spark_sync.session.snapshot import SCHEMA, Snapshot
 
-QUOTED = re.compile("'((?:[^']|'')*)'")
-FILE_URI = re.compile("^file:(//)?", re.IGNORECASE)
+QUOTED = re.compile("'(?:[^']|'')*'")
+WORD = re.compile(rf"{QUOTED.pattern}|\w+|\S")
+FILE_URI = re.compile("^file:(//(localhost(?=/))?)?", re.IGNORECASE)
 READS = ("select", "explain", "copy")  # DuckDB's kinds of statements; a COPY writes a file, and no view
 
 
@@ -50,8 +53,7 @@ def sql(snapshot: AnyPath | str, statement: str) -> SqlAnswer:
                 raise InvalidInput(
                     f"write one `select` or one `copy (...) to 'file'`, not {kinds[0]}: a snapshot is only read"
                 )
-            if kinds[0] != "select":
-                need_outside(source.named_folder, statements[0].query)
+            need_outside(source.named_folder, statements[0].query)
             answer = database.execute(statements[0])
             columns, rows = [column[0] for column in answer.description or ()], answer.fetchall()
             source.need_same()
@@ -65,23 +67,59 @@ def sql(snapshot: AnyPath | str, statement: str) -> SqlAnswer:
 def need_outside(folder: AnyPath, statement: str) -> None:
     """Raises InvalidInput if a statement would write into a folder, or into one around it: an option of COPY removes
     what is there. EXPLAIN ANALYZE writes, too."""
-    import duckdb
-
-    tokens = [(at, kind.name) for at, kind in duckdb.tokenize(statement)]
-    ends = [at for at, _ in tokens[1:]] + [len(statement)]
-    words = [(statement[at:end].strip(), kind) for (at, kind), end in zip(tokens, ends, strict=True)]
-    if not any(kind == "keyword" and word.lower() == "copy" for word, kind in words):
+    words = _words(statement)
+    begin = next((at for at, (word, _) in enumerate(words) if word not in ("explain", "analyze")), 0)
+    for at, (word, kind) in enumerate(words):
+        inner = at > begin and (word, kind) == ("copy", "keyword") and words[at - 1][0] == "("
+        if inner and (words[at + 1][0] == "(" or words[at + 1][1] in ("identifier", "keyword")):
+            raise InvalidInput('a COPY inside of a statement is not run; write it alone, or the name as "copy"')
+    if not words or words[begin] != ("copy", "keyword"):
         return
-    to = max((at for at, (word, kind) in enumerate(words) if kind == "keyword" and word.lower() == "to"), default=None)
-    target, kind = words[to + 1] if to is not None and to + 1 < len(words) else ("", "")
-    if kind != "string_const" or not (quoted := QUOTED.fullmatch(target)):
-        raise InvalidInput("COPY: write the name of the file in quotes, as in copy (select ...) to 'file.csv'")
-    path = Path(FILE_URI.sub("", quoted[1].replace("''", "'"))).expanduser()
+    target, options = _target(words[begin:])
+    named = {word for word, _ in options} & {"filename_pattern", "file_extension"}
+    if named and any(kind == "string_const" and re.search(r"[/\\]", word) for word, kind in options):
+        raise InvalidInput(f"COPY: {named.pop()} names a folder; name it after `to`")
     if not isinstance(folder, Path):
         return  # COPY writes on this computer, and the snapshot is elsewhere
-    there, kept = path.resolve(), folder.resolve()
+    try:
+        there, kept = _path(target).resolve(), folder.resolve()
+    except (OSError, RuntimeError, ValueError) as error:
+        raise InvalidInput(f"COPY: {short(target)} cannot be the name of a file ({error}); name another one") from None
     if there.is_relative_to(kept) or kept.is_relative_to(there):
         raise InvalidInput(f"COPY would write into the snapshot {folder}, which is only read; name a file elsewhere")
+
+
+def _words(statement: str) -> list[tuple[str, str]]:
+    """The tokens of a statement without comments, each with DuckDB's word for its kind; keywords are in small letters,
+    and texts have their quotes."""
+    import duckdb
+
+    raw = statement.encode()
+    tokens = duckdb.tokenize(statement)  # it counts bytes
+    ends = [at for at, _ in tokens[1:]] + [len(raw)]
+    texts = [raw[at:end].decode() for (at, _), end in zip(tokens, ends, strict=True)]
+    pairs = [(WORD.match(text), kind.name) for text, (_, kind) in zip(texts, tokens, strict=True)]
+    words = [(found[0], kind) for found, kind in pairs if found and kind != "comment"]
+    return [*((word if word[0] == "'" else word.lower(), kind) for word, kind in words), ("", "end")]
+
+
+def _target(copy: Sequence[tuple[str, str]]) -> tuple[str, Sequence[tuple[str, str]]]:
+    """The file that a COPY names, and what stands behind it. Raises InvalidInput if that is not one text in quotes."""
+    depth = 0
+    for at, (word, kind) in enumerate(copy):
+        depth += (word == "(") - (word == ")")
+        if depth == 0 and (word, kind) == ("to", "keyword"):
+            target, kind = copy[at + 1]
+            if kind == "string_const" and QUOTED.fullmatch(target) and copy[at + 2][1] != "string_const":
+                return target[1:-1].replace("''", "'"), copy[at + 2 :]
+            break
+    raise InvalidInput("COPY: write the name of the file in single quotes, as in copy (select ...) to 'file.csv'")
+
+
+def _path(name: str) -> Path:
+    """The path that DuckDB takes a name for. It puts the home folder in place of each ~ at the beginning."""
+    path = FILE_URI.sub("", name)
+    return Path(f"{Path.home()}{path[1:]}" if path.startswith("~") else path)
 
 
 def _names(database: Any) -> str:

@@ -7,9 +7,11 @@ from typing import Any, cast
 
 import pytest
 
-from grantpath.engine import Authorizer, Inconsistent, InvalidInput
+from grantpath.engine import Authorizer, Inconsistent, InvalidInput, Unknown
 from grantpath.engine.memory.memory_authorizer import MemoryAuthorizer, authorizer
 from grantpath.engine.scenarios import runner
+from grantpath.engine.transfer.exporter import dump
+from grantpath.engine.transfer.importer import load
 
 from ..conftest import Closing, Tenants, built_in
 from ..support.sizes import size
@@ -188,6 +190,17 @@ def test_what_needs_a_server_says_so() -> None:
         with pytest.raises(InvalidInput, match="needs a server: a root in memory has no log"):
             each()
     assert auth.revision_now() == before
+
+
+def test_what_follows_a_policy_on_a_server_changes_nothing_in_memory(tmp_path: Path) -> None:
+    auth = authorizer("gravitino", FACTS, "ml")
+    auth.follow()
+    with pytest.raises(Unknown, match=r"table:hr\.s\.z does not exist"):
+        auth.check("user:bob", "SELECT_TABLE", "table:hr.s.z")
+    with pytest.raises(InvalidInput, match="needs a server"):
+        dump(auth, tmp_path / "dump")
+    with pytest.raises(InvalidInput, match="'members' is not a list of tables"):
+        load(auth, tmp_path, only="members")
 
 
 def test_each_root_is_its_own_and_a_wrong_fact_is_an_error(tmp_path: Path) -> None:

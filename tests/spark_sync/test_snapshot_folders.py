@@ -27,6 +27,7 @@ from grantpath.graph.files import bounded_parquet
 from grantpath.spark_sync.bulk import bulk_access
 from grantpath.spark_sync.bulk.bulk_access import AccessReport, access
 from grantpath.spark_sync.bulk.condition_answers import condition_answers
+from grantpath.spark_sync.bulk.difference import diff
 from grantpath.spark_sync.bulk.verification import widest
 from grantpath.spark_sync.mirroring import mirror as mirroring
 from grantpath.spark_sync.mirroring.mirror import mirror_tenant
@@ -407,6 +408,8 @@ def test_errors_name_the_snapshot_and_not_its_version(made: Path, tmp_path: Path
     assert repr(Snapshot(out)) == f"<Snapshot {out}, metalake:main at revision 5>"
     with pytest.raises(InvalidInput, match="'load_table' is not a list of names; wrap a single one in a list"):
         access(out, "load_table")
+    with pytest.raises(InvalidInput, match="'load_table' is not a list of names; wrap a single one in a list"):
+        diff(out, out, "load_table")  # type: ignore[arg-type]
 
 
 def test_access_says_that_the_snapshot_was_updated_meanwhile(

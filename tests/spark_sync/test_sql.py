@@ -43,6 +43,8 @@ def test_views_have_their_names_with_and_without_the_schema(snapshot: Path) -> N
         "copy ({who}) to '{target}' (format csv)",
         "COPY ({who} /* to 'elsewhere' */)\n TO 'file://{target}' (format csv)",
         "explain analyze copy ({who}) to '{target}'",
+        "/* é */ copy ({who}) to '{target}' (format csv)",
+        "copy (select 'ö' as \"größe\") to 'file://localhost{target}' -- a comment",
     ],
 )
 def test_copy_into_the_snapshot_is_refused(snapshot: Path, inside: str, write: str) -> None:
@@ -55,6 +57,46 @@ def test_copy_into_the_snapshot_is_refused(snapshot: Path, inside: str, write: s
     assert sorted((path, path.stat().st_mtime_ns) for path in snapshot.parent.rglob("*")) == before
 
 
+@pytest.mark.parametrize(
+    ("write", "message"),
+    [
+        ("with a as (copy (select 1) to '{0}/x.csv') select * from a", "a COPY inside of a statement is not run"),
+        ("with a as (copy users to '{0}/x.csv') select * from a", "a COPY inside of a statement is not run"),
+        ("copy (with a as (copy (select 1) to '{0}/x.csv') from a) to 'a.csv'", "a COPY inside of a statement"),
+        ("copy (select 1) to '{1}'\n'/meta.json' (format csv)", "the name of the file in single quotes"),
+        ("copy (select 1) to E'{0}/meta.json'", "the name of the file in single quotes"),
+        (
+            "copy (select 1 a) to '{1}/other' (format csv, per_thread_output true, filename_pattern '../it/x')",
+            "filename_pattern names a folder; name it after `to`",
+        ),
+        ("copy (select 1) to 'a\0b.csv'", "cannot be the name of a file"),
+    ],
+)
+def test_copy_that_could_hide_where_it_writes_is_refused(snapshot: Path, write: str, message: str) -> None:
+    before = sorted((path, path.stat().st_mtime_ns) for path in snapshot.parent.rglob("*"))
+    names = (str(each).replace("'", "''") for each in (snapshot, snapshot.parent))
+    with pytest.raises(InvalidInput, match=message):
+        sql(snapshot, write.format(*names))
+    assert sorted((path, path.stat().st_mtime_ns) for path in snapshot.parent.rglob("*")) == before
+
+
+def test_copy_elsewhere_is_made(snapshot: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / "home").mkdir()
+    for number, write in enumerate(
+        (
+            "copy (select 'jörg' as \"größe\") to 'öut.csv' (format csv, delimiter '/')",
+            "copy users to '~/users.csv'",
+            "copy (select to_days(1) as copy) to '~/../home/days.csv' (format csv)",
+            "copy (select 1 as a, 2 as b) to 'parts' (format csv, partition_by (a), filename_pattern 'x_{i}')",
+            "explain analyze copy (select 1) to 'explained.csv'",
+        )
+    ):
+        assert sql(snapshot, write).rows
+        assert len([*tmp_path.iterdir(), *(tmp_path / "home").iterdir()]) == number + 2
+
+
 def test_copy_to_a_name_relative_to_the_snapshot_is_refused(snapshot: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(snapshot)
     with pytest.raises(InvalidInput, match="COPY would write into the snapshot"):
@@ -63,7 +105,8 @@ def test_copy_to_a_name_relative_to_the_snapshot_is_refused(snapshot: Path, monk
 
 def test_words_of_copy_can_be_names(snapshot: Path) -> None:
     assert sql(snapshot, 'select 1 as copy, 2 as "to"').columns == ["copy", "to"]
-    assert sql(snapshot, "explain select 1").rows
+    assert sql(snapshot, "explain select count(*) as copy from users").rows
+    assert sql(snapshot, "select (copy) from (select 1 as copy)").rows == [(1,)]
 
 
 def test_copy_writes_a_file(snapshot: Path, tmp_path: Path) -> None:
@@ -84,9 +127,9 @@ def test_copy_writes_a_file(snapshot: Path, tmp_path: Path) -> None:
         ("pragma database_list", "not pragma"),
         ("select 1; select 2", "write one `select` or one `copy .* to 'file'`, not 2 statements$"),
         ("  ", "not no statement$"),
-        ("copy (select 1) to file", "COPY: write the name of the file in quotes"),
-        ("copy (select 1) to ('a' || 'b')", "COPY: write the name of the file in quotes"),
-        ("copy (select 1) to $$a$$", "COPY: write the name of the file in quotes"),
+        ("copy (select 1) to file", "COPY: write the name of the file in single quotes"),
+        ("copy (select 1) to ('a' || 'b')", "COPY: write the name of the file in single quotes"),
+        ("copy (select 1) to $$a$$", "COPY: write the name of the file in single quotes"),
         ("selec 1", "DuckDB: Parser Error: syntax error at or near"),
         (
             "select * from reech",

@@ -176,7 +176,7 @@ def explain(
         if drawn := explanation.draw("mermaid" if form is PathForm.mermaid else "dot"):
             print(drawn)
         else:
-            note("there is no path to draw; without --format, the answer says what is missing")
+            note(f"there is no path to draw; without --format, the answer says why{'' if explanation else ' not'}")
     else:
         show_decision(explanation.decision)
         tree = explanation.draw("tree").split("\n") if explanation.typed_paths else explanation.paths

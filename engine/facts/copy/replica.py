@@ -147,11 +147,18 @@ class Replica:
     def ready(self, policy: Policy) -> bool:
         """Whether there is a copy, which is read now if there is none, or brought up to date if it is far behind. Waits
         no longer than the timeout; a copy that takes longer is read all the same, for later questions."""
-        if (held := self._version) is None or held.origin.policy != policy.digest:
+        if not self.has_facts_of(policy):
             self._renew_later(policy)
-        if (thread := self._thread) is not None:
+        with self._starting:
+            thread = self._thread
+        if thread is not None:
             thread.join(self._store.timeout)
-        return self._version is not None
+        return self.has_facts_of(policy)
+
+    def has_facts_of(self, policy: Policy) -> bool:
+        """Whether there is a copy under this policy that is not being read again."""
+        held = self._version
+        return held is not None and held.origin.policy == policy.digest and self._thread is None
 
     def source(self, policy: Policy, root: Reference, at_least: int | None, whole: bool) -> "CopySource":
         """The copy as a source of answers under a policy, at the revision `at_least` or later. `whole` as in

@@ -18,6 +18,7 @@ from grantpath.engine.change import facts_format
 from grantpath.engine.change.service import ChangeService
 from grantpath.engine.cli.change import ending_commands
 from grantpath.engine.facts.copy import replica_log
+from grantpath.engine.facts.copy.replica import Replica
 from grantpath.engine.facts.copy.replica_log import Proof, RootLog
 from grantpath.engine.policy.schema import UPGRADE, WITH_ENDS, WITH_TAGS
 from grantpath.engine.tenants import registry
@@ -237,7 +238,6 @@ def test_user_who_may_only_read_waits_for_another_client(auth: Authorizer, clock
         ending.start()
         assert not can(reader)
         ending.join()
-        assert reader._without_ended is None
 
 
 TABLE, NAMES = "table:hr.s.t", ["SELECT_TABLE", "MODIFY_TABLE"]
@@ -299,6 +299,45 @@ def test_threads_of_a_user_who_may_only_read_share_one_copy(auth: Authorizer, cl
         copy = reader._without_ended
         assert [*pool.map(can, [reader] * 8)] == [False] * 8
         assert reader._without_ended is copy
+
+
+def test_question_that_the_facts_in_memory_do_not_answer_waits_once(
+    auth: Authorizer, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    auth.change(f"{GRANT} until {EARLY}")
+    clock(EARLY)
+    with as_reader(auth, timeout=10.0) as reader:
+        page = reader.who("SELECT_TABLE", TABLE)
+        waited: list[str] = []
+        wait = reader.store._await_end
+
+        def counted(root: str) -> None:
+            waited.append(root)
+            wait(root)
+
+        monkeypatch.setattr(reader.store, "_await_end", counted)
+        with pytest.raises(Inconsistent, match="run `grantpath expire --watch"):
+            reader.who("SELECT_TABLE", TABLE, after="user:a", at=page.revision)
+        assert len(waited) == 1
+
+
+def test_facts_that_another_thread_begins_to_read_are_awaited(
+    auth: Authorizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A thread is made before it is started, and cannot be awaited in between."""
+    copy = Replica(auth.store, auth.tenant, auth.root)
+    start, ready = threading.Thread.start, []
+
+    def slowly(thread: threading.Thread) -> None:
+        if thread.name == "grantpath-replica":
+            other = ThreadPoolExecutor(1)
+            ready.append(other.submit(copy.ready, auth.policy))
+            time.sleep(0.2)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", slowly)
+    assert copy.ready(auth.policy)
+    assert [each.result() for each in ready] == [True]
 
 
 def test_event_loop_of_a_user_who_may_only_read_is_answered(auth: Authorizer, clock: Clock) -> None:

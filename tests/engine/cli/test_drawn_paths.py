@@ -34,7 +34,10 @@ def test_a_drawn_refusal_shows_the_deny_and_a_name_stays_one_line(run: Run, fact
     for form in ("mermaid", "dot"):
         drawn = run("explain", "user:nobody", "load_table", STAFF, "--format", form, "--root", facts)
         assert (drawn.code, drawn.out) == (1, "")
-        assert drawn.err == "there is no path to draw; without --format, the answer says what is missing\n"
+        assert drawn.err == "there is no path to draw; without --format, the answer says why not\n"
+    everyone = run("explain", "user:nobody", "list_catalog", "metalake:ml", "--format", "dot", "--root", facts)
+    assert (everyone.code, everyone.out) == (0, "")
+    assert everyone.err == "there is no path to draw; without --format, the answer says why\n"
 
 
 def test_which_any_lists_all_types(run: Run, facts: str) -> None:
