@@ -109,14 +109,16 @@ class StatementBatch:
     def __init__(self) -> None:
         self.statements: list[str] = []
         self.changes: Sequence[Change] = ()
-        self._ended = False
+        self._begun = self._ended = False
 
     def __repr__(self) -> str:
         state = "made" if self.changes else "not made"
         return f"<{type(self).__name__} of {len(self.statements)} statements, {state}>"
 
     def change(self, text: str) -> None:
-        """Adds a statement. Raises InvalidInput if it is malformed, or if the block has ended."""
+        """Adds a statement. Raises InvalidInput if it is malformed, or outside of the block."""
+        if not self._begun:
+            raise InvalidInput("a batch makes its changes at the end of a block; write `with auth.batch() as batch:`")
         if self._ended:
             raise InvalidInput("the block of this batch has ended; begin another one with `batch`")
         self.statements.append(parse_statement(text).text)
@@ -182,6 +184,7 @@ class Batch(StatementBatch):
         self._make = make
 
     def __enter__(self) -> "Batch":
+        self._begun = True
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
@@ -198,6 +201,7 @@ class AsyncBatch(StatementBatch):
         self._make = make
 
     async def __aenter__(self) -> "AsyncBatch":
+        self._begun = True
         return self
 
     async def __aexit__(

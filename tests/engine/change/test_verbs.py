@@ -68,6 +68,8 @@ def test_a_batch_makes_its_block_in_one_transaction(auth: Authorizer) -> None:
     assert batch.changes[-1].revision == auth.revision_now() == before + 11
     assert repr(batch) == "<Batch of 11 statements, made>"
     assert auth.change_all(batch.statements, by="user:admin", id="all")[0].already
+    with pytest.raises(InvalidInput, match=r"at the end of a block; write `with auth\.batch\(\) as batch:`"):
+        auth.batch().add("user:nobody")
     with pytest.raises(InvalidInput, match="the block of this batch has ended"):
         batch.add("user:late")
     with auth.batch() as empty:
