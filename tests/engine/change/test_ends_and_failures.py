@@ -17,6 +17,7 @@ from grantpath.engine.answers.source import FEW
 from grantpath.engine.change import facts_format
 from grantpath.engine.change.service import ChangeService
 from grantpath.engine.cli.change import ending_commands
+from grantpath.engine.cli.context import CommandContext
 from grantpath.engine.facts.copy import replica_log
 from grantpath.engine.facts.copy.replica import Replica
 from grantpath.engine.facts.copy.replica_log import Proof, RootLog
@@ -510,6 +511,32 @@ def test_restore_whose_last_answer_is_lost_is_a_restore(
     assert restored.log()[-1].statement == f"ended: {GRANT} until {EARLY}"
 
 
+def test_root_that_is_being_loaded_does_not_keep_others_waiting(
+    auth: Authorizer, tenant: Tenants, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ended: list[str] = []
+    monkeypatch.setattr(registry, "names", lambda _: {"metalake:a": False, "metalake:gone": True, "metalake:z": False})
+
+    def end(_: Store, root: str) -> bool:
+        if root == "metalake:a":
+            raise Inconsistent(f"a load of {root} is running")
+        ended.append(root)
+        if len(ended) > 2:
+            raise GrantpathError("enough")
+        return False
+
+    monkeypatch.setattr(Store, "end_due", end)
+    monkeypatch.setattr(ending_commands, "SECONDS", 0.0)
+    with pytest.raises(GrantpathError, match="enough"):
+        ending_commands._expire_all(CommandContext(), auth.store, watch=True)
+    assert ended == ["metalake:z"] * 3
+    assert capsys.readouterr().err == "a load of metalake:a is running; trying again\n"
+    with pytest.raises(GrantpathError, match="a load of metalake:a is running"):
+        ended.clear()
+        ending_commands._expire_all(CommandContext(), auth.store, watch=False)
+    assert ended == ["metalake:z"]
+
+
 def test_watch_goes_on_after_an_error_that_passes(
     auth: Authorizer, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -525,6 +552,6 @@ def test_watch_goes_on_after_an_error_that_passes(
     monkeypatch.setattr(Authorizer, "expire", expire)
     monkeypatch.setattr(ending_commands, "SECONDS", 0.0)
     with pytest.raises(GrantpathError, match="the root is gone"):
-        ending_commands._watch(auth)
+        ending_commands._watch(auth.expire)
     assert len(expired) == 3
     assert "a load is running; trying again" in capsys.readouterr().err

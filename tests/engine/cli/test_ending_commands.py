@@ -70,6 +70,19 @@ def test_expire_says_that_nothing_is_left(run: Run, root: str, monkeypatch: pyte
     assert "user:ann" not in run("members", "role:analyst", "--root", root).out
 
 
+def test_expire_serves_all_roots(run: Run, root: str, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    with named_roots.company(store, "ending-too") as other:
+        assert run("change", f"{MEMBER} until {EARLY}", "--root", other).code == 0
+        monkeypatch.setattr(cypher, "now", seconds_of(EARLY))
+        done = run("expire", "--all")
+        assert done.out.startswith("done, no fact is left that has ended, in ") and done.out.endswith(" roots\n")
+        assert {root, other} <= {*run("expire", "--all", "--json").json["roots"]}
+        for each in (root, other):
+            assert run("log", "--limit", "1", "--root", each).out.endswith(f"ended: {MEMBER} until {EARLY}\n")
+    refused = run("expire", "--all", "--root", root)
+    assert refused.code == 2 and "--root has no effect on expire --all; omit it" in refused.err
+
+
 def test_load_reports_rows_whose_end_is_past(run: Run, root: str, tmp_path: Path) -> None:
     (tmp_path / "members.csv").write_text("member,of,until\nuser:ann,role:analyst,2001-01-01T00:00:00Z\n")
     past = "member user:ann of role:analyst until 2001-01-01T00:00:00Z"
