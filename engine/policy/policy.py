@@ -29,6 +29,7 @@ from grantpath.graph.language.near_names import nearest
 from grantpath.graph.language.reference import Reference, parse
 from grantpath.graph.messages import counted, indefinite, short
 
+SHORT = 16  # characters of the digests that older versions of grantpath wrote
 MANY_CHAINS = 10_000  # cached references: one call resolves a reference several times, and later calls do so again
 
 
@@ -463,6 +464,12 @@ def warnings(name: str, beside: Path | None = None) -> list[str]:
     file, document = read(path)
     found = author_warnings.warnings(Expander(file, PolicyIndex(file)))
     return [f"{document.place(tuple(key))}: {'.'.join(map(str, key))}: {text}" for key, text in found]
+
+
+def is_digest(digest: str, source: str) -> bool:
+    """Whether a digest is that of the source of a policy, whole or short."""
+    whole = hashlib.sha256(source.encode()).hexdigest()
+    return digest in (whole, whole[:SHORT])
 
 
 def from_source(source: str) -> Policy:

@@ -4,6 +4,7 @@ docs/writing-a-policy.md describes it for people, `json_schema()` for editors. `
 cannot express.
 """
 
+import os
 from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
@@ -261,7 +262,8 @@ def find(name: str, beside: Path | None = None) -> Path:
     except OSError:  # the name is too long, or symbolic links form a cycle
         found = False
     if not found:
-        raise InvalidPolicy(f"{short(str(path))}: no such policy file; check the path")
+        problem = "is not a file" if os.path.lexists(path) else "no such policy file"
+        raise InvalidPolicy(f"{short(str(path))}: {problem}; check the path")
     return path
 
 

@@ -5,11 +5,9 @@ from collections.abc import Mapping
 
 from grantpath import cypher
 from grantpath.engine.policy import policy as policies
-from grantpath.engine.policy.policy import Policy
+from grantpath.engine.policy.policy import SHORT, Policy
 from grantpath.graph.errors import InvalidPolicy
 from grantpath.graph.guard.store import Store
-
-SHORT = 16  # characters of the digests that older versions of grantpath wrote
 
 
 def kept_policy(store: Store, tenant: str, kept: Mapping[str, str]) -> Policy:

@@ -2,15 +2,18 @@
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from grantpath.engine.policy.policy import is_digest
 from grantpath.engine.policy.yaml_reader import read_text
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.files.private_files import create_private
+from grantpath.graph.guard.revision_marks import MOST_REVISIONS
 
 META = "meta.json"
 FORMAT, WITH_TAGS = "grantpath dump 1", "grantpath dump 2"  # the second one has the table `tags`
@@ -19,6 +22,7 @@ FORMATS = (FORMAT, WITH_TAGS, WITH_ENDS)
 NOTES = ("history", "deltas", "refusals", "requests")  # each is a file of JSON lines
 OPTIONAL = ("deltas",)  # older dumps lack them
 MAX_LINE_BYTES = 100_000_000
+TAIL_BYTES = 100_000
 _AGAIN = "dump the root again"
 _TABLES_ALONE = f"to load only its tables, remove {META} and {', '.join(f'{name}.jsonl' for name in NOTES)}"
 
@@ -45,7 +49,7 @@ class DumpMeta(_Model):
     format: str
     root: str
     policy: KeptPolicy
-    revision: int
+    revision: Annotated[int, Field(ge=0, lt=MOST_REVISIONS)]
     made: str | None
     chain: str
     time: str
@@ -79,7 +83,16 @@ def read_meta(directory: Path) -> DumpMeta | None:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise InvalidInput(f"{directory / META}: {where}: {first['msg']}; {_AGAIN}") from None
+    if not is_digest(meta.policy.digest, meta.policy.source):
+        raise InvalidInput(
+            f"{directory / META} was changed or damaged: policy.digest is not the sha256 of policy.source; {_AGAIN}"
+        )
     _check_files(directory, meta)
+    if (newest := _newest(directory / "history.jsonl")) > meta.revision:
+        raise InvalidInput(
+            f"{directory / META} was changed or damaged: revision is {meta.revision}, but history.jsonl has an entry of"
+            f" revision {newest}; {_AGAIN}"
+        )
     return meta
 
 
@@ -109,6 +122,18 @@ def _check_files(directory: Path, meta: DumpMeta) -> None:
         listed = f"{name}.jsonl" in meta.files
         if not listed and (name not in OPTIONAL or (directory / f"{name}.jsonl").exists()):
             raise InvalidInput(f"{directory / META} does not list {name}.jsonl; {_AGAIN}")
+
+
+def _newest(history: Path) -> int:
+    """The revision of the last entry, which is the newest; 0 if there is none. The file is known to be undamaged."""
+    with history.open("rb") as opened:
+        size, wanted = opened.seek(0, os.SEEK_END), TAIL_BYTES
+        while True:
+            opened.seek(max(0, size - wanted))
+            lines = opened.read().splitlines()
+            if len(lines) > 1 or wanted >= size:  # the first one may be cut
+                return int(json.loads(lines[-1])["revision"]) if lines else 0
+            wanted *= 16
 
 
 def _sha256(file: Path) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from grantpath.engine.answers.batches import need_list
-from grantpath.engine.transfer.dump_meta import META
+from grantpath.engine.transfer.dump_meta import META, NOTES
 from grantpath.engine.transfer.parquet_tables import read_parquet_table
 from grantpath.engine.transfer.table_formats import ENDINGS, accepted, split_ending
 from grantpath.engine.transfer.tables import ENDS, TABLES, Column, Ints, Problems, Source, Table
@@ -200,6 +200,11 @@ def _need_no_table(path: Path, only: Collection[str] | None) -> None:
     if other and (not meant or (hidden and name.endswith(".crc"))):
         return
     meant = meant or get_close_matches(visible.removesuffix(ending), TABLES, n=1, cutoff=0.6)
+    if name in (f"{note}.jsonl" for note in NOTES):
+        raise InvalidInput(
+            f"{path} is a file of a dump, but {META} beside it is missing or damaged; take another copy of the dump, or"
+            f" move {', '.join(f'{note}.jsonl' for note in NOTES)} out of the folder to load only its tables"
+        )
     hint = did_you_mean([table + ending for table in meant[:1]])
     raise InvalidInput(
         f"{path} is not a table{hint}: a table is {', '.join(TABLES)} as {accepted()}; rename it, or move it out of "

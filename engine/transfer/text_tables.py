@@ -180,6 +180,9 @@ def _csv_rows(
             line = reader.line_num + 1
     except csv.Error as error:
         quoting = "quote a value that contains a comma or a quote, and double the quotes in it"
+        if "new-line character" in str(error):
+            ends = "a line ends with a carriage return alone; convert the file to line feeds, or quote such a value"
+            raise InvalidInput(f"{lines.place(line)}: {ends}") from None
         remedy = "shorten the value" if "field limit" in str(error) else quoting
         raise InvalidInput(f"{lines.place(line)}: {error}; {remedy}") from None
 

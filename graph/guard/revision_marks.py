@@ -19,6 +19,7 @@ from grantpath.graph.guard.transaction import Row
 if TYPE_CHECKING:
     import neo4j
 
+MOST_REVISIONS = 2**53  # no root reaches as many
 OpenSession = Callable[[], "neo4j.Session"]
 
 

@@ -4,10 +4,12 @@ import contextlib
 import errno
 import fcntl
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
+from secrets import token_hex
 
 from grantpath.engine.facts.snapshot.current_folder import CURRENT
 from grantpath.graph.errors import GrantpathError, InvalidInput
@@ -21,15 +23,17 @@ def building(target: Path, replace: bool = False) -> Iterator[Path]:
     """A new folder to write into. It is renamed to the target at the end, so the target is complete or absent.
 
     It is private: folders have the mode 0700 and files 0600, independent of the umask. A folder that a killed process
-    left is removed first. Raises InvalidInput if the target already exists or cannot be created, if another process is
-    writing it, or if it is in a snapshot that has versions, and GrantpathError if the disk is full.
+    left is removed first. Each new folder has another name, because Spark's tasks go on for a while after their job has
+    failed, and would write into the folder of the next run. Raises InvalidInput if the target already exists or cannot
+    be created, if another process is writing it, or if it is in a snapshot that has versions, and GrantpathError if the
+    disk is full.
     """
     if os.path.lexists(target) and not replace:
         raise _exists(target)
     with alone(target):
-        fresh, former = (target.with_name(f".{target.name}.{which}") for which in ("new", "old"))
+        fresh, former = (target.with_name(f".{target.name}.{which}") for which in (f"{token_hex(4)}.new", "old"))
         try:
-            shutil.rmtree(fresh, ignore_errors=True)
+            _remove_remains(target)
             if replace:
                 _put_back(former, target, fresh)  # a process was killed between its two renames
             if os.path.lexists(target) and not replace:
@@ -53,6 +57,14 @@ def building(target: Path, replace: bool = False) -> Iterator[Path]:
             if replace:
                 _put_back(former, target, fresh)
             shutil.rmtree(fresh, ignore_errors=True)
+
+
+def _remove_remains(target: Path) -> None:
+    """Removes new folders of the target that were left, also those of versions in which they had one name."""
+    ours = re.compile(rf"\.{re.escape(target.name)}\.([0-9a-f]{{8}}\.)?new")
+    for each in [*target.parent.iterdir()]:
+        if ours.fullmatch(each.name):
+            shutil.rmtree(each, ignore_errors=True)
 
 
 def _put_back(former: Path, target: Path, fresh: Path) -> None:

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -223,11 +224,18 @@ def test_diff_of_two_policy_versions_refuses_names(gravitino: Path, tmp_path: Pa
     other = tmp_path / "other"
     shutil.copytree(gravitino, other)
     source, meta = (json.loads((other / name).read_text()) for name in ("policy.json", "meta.json"))
-    (other / "meta.json").write_text(json.dumps({**meta, "policy_digest": "0"}))
+
+    def store(source: object) -> None:
+        text = json.dumps(source, indent=1)
+        digest = sha256(text.encode()).hexdigest()
+        (other / "policy.json").write_text(text)
+        (other / "meta.json").write_text(json.dumps({**meta, "policy_digest": digest}))
+
+    store(source)
     [same] = diff(gravitino, other, ["load_table"]).access  # the same policy, as another version stores it
     assert (same.gained, same.lost) == (0, 0)
     del source["operations"]["catalog"]["create_schema"]
-    (other / "policy.json").write_text(json.dumps(source))
+    store(source)
     with pytest.raises(InvalidInput, match="different versions of the policy gravitino"):
         diff(gravitino, other, ["load_table"])
     assert diff(gravitino, other).facts_added == []

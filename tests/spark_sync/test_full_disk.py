@@ -9,10 +9,12 @@ import resource
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from grantpath.engine.facts.snapshot.snapshot_questions import ask
@@ -21,7 +23,8 @@ from grantpath.graph.errors import GrantpathError
 from grantpath.spark_sync.bulk.bulk_access import access
 from grantpath.spark_sync.mirroring import mirror as mirroring
 from grantpath.spark_sync.mirroring.mirror import mirror_tenant
-from grantpath.spark_sync.session.spark_session import engine
+from grantpath.spark_sync.session.spark_session import engine, write_parquet
+from grantpath.spark_sync.versions.snapshot_folders import building
 
 from ..conftest import Tenants
 from ..support.table_sums import table_sums
@@ -104,9 +107,32 @@ def test_mirror_on_a_full_disk_leaves_nothing(
     with files_of_spark(500), pytest.raises(GrantpathError, match=MESSAGE) as raised:
         mirror_tenant(server, auth.tenant, tmp_path / "out", print)
     assert len(str(raised.value).splitlines()) == 1
-    assert [*tmp_path.iterdir()] == []
+    assert not (tmp_path / "out").exists()
     mirror_tenant(server, auth.tenant, tmp_path / "out", print)
     assert ask(tmp_path / "out", "which catalog can user:u load_catalog").answer == ["catalog:c"]
+
+
+def test_tasks_of_a_job_that_failed_do_not_disturb_the_next_one(tmp_path: Path) -> None:
+    """They go on for a while, and make their folder again."""
+    spark, out = engine(print).spark, tmp_path / "out"
+
+    def one_fails(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            if 0 in batch["id"].to_pylist():
+                raise ValueError("no more")
+            time.sleep(3.0)
+            yield batch
+
+    folders: list[Path] = []
+    with pytest.raises(Exception, match="no more"), building(out) as folder:
+        folders.append(folder)
+        write_parquet(spark.range(0, 2, 1, 2).mapInArrow(one_fails, "id long").write, folder / "table")
+    with building(out) as folder:
+        time.sleep(4.0)
+        folders.append(folder)
+        assert [*folder.iterdir()] == [], "nothing is written into the folder of another run"
+        write_parquet(spark.range(2).write, folder / "table")
+    assert folders[0] != folders[1] and spark.read.parquet(str(out / "table")).count() == 2
 
 
 def test_access_on_a_full_disk_keeps_the_former_one(server: Connection, tenant: Tenants, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import stat
@@ -107,7 +108,7 @@ def test_second_writer_is_refused_while_the_first_runs(tmp_path: Path, other: su
             building(tmp_path / "out", replace=True),
         ):
             pass
-        assert (tmp_path / ".out.new" / "half").exists(), "the other one's folder was touched"
+        assert [*tmp_path.glob(".out.*.new/half")], "the other one's folder was touched"
     finally:
         other.kill()
         other.wait()
@@ -116,10 +117,13 @@ def test_second_writer_is_refused_while_the_first_runs(tmp_path: Path, other: su
 def test_remains_of_a_killed_writer_are_removed(tmp_path: Path, other: subprocess.Popen[str]) -> None:
     other.kill()
     other.wait()
-    assert {each.name for each in tmp_path.iterdir()} == {".out.new", ".out.lock"}
+    left = {re.sub(r"[0-9a-f]{8}", "HEX", each.name) for each in tmp_path.iterdir()}
+    assert left == {".out.HEX.new", ".out.lock"}
+    (tmp_path / ".out.new").mkdir()  # of an older version
+    (tmp_path / ".out.mine.new").mkdir()
     with building(tmp_path / "out", replace=True) as folder:
         (folder / "whole").write_text("x")
-    assert [each.name for each in tmp_path.iterdir()] == ["out"]
+    assert {each.name for each in tmp_path.iterdir()} == {"out", ".out.mine.new"}
     assert [each.name for each in (tmp_path / "out").iterdir()] == ["whole"]
 
 
@@ -410,6 +414,26 @@ def test_errors_name_the_snapshot_and_not_its_version(made: Path, tmp_path: Path
         access(out, "load_table")
     with pytest.raises(InvalidInput, match="'load_table' is not a list of names; wrap a single one in a list"):
         diff(out, out, "load_table")  # type: ignore[arg-type]
+
+
+def test_policy_that_is_not_that_of_the_snapshot_is_refused(made: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    shutil.copytree(made, out)
+    policy = out / "policy.json"
+    policy.write_text(policy.read_text().replace("owner(catalog)", "owner(metalake)", 1))
+    with pytest.raises(InvalidInput, match=r"policy\.json was changed or damaged: its sha256 differs from the one in"):
+        ask(out, "who can load_catalog on catalog:c")
+
+
+@pytest.mark.parametrize(
+    "changed", [{"created": "x"}, {"created": "2026-01-01T00:00:00"}, {"revision": -1}, {"revision": 10**30}]
+)
+def test_wrong_value_of_meta_json_is_refused(made: Path, tmp_path: Path, changed: dict[str, Any]) -> None:
+    out = tmp_path / "out"
+    shutil.copytree(made, out)
+    (out / "meta.json").write_text(json.dumps(json.loads((out / "meta.json").read_text()) | changed))
+    with pytest.raises(InvalidInput, match=r"is not a snapshot of this version \(ValidationError in meta\.json\)"):
+        Snapshot(out)
 
 
 def test_access_says_that_the_snapshot_was_updated_meanwhile(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal
@@ -9,7 +10,7 @@ from typing import Annotated, Literal
 import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as pads
-from pydantic import AfterValidator, BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from grantpath.engine.facts.kernel.fact_table import FactTable
 from grantpath.engine.facts.kernel.intervals import Ints
@@ -18,11 +19,12 @@ from grantpath.engine.facts.kernel.tree_order import Numbering
 from grantpath.engine.facts.snapshot.current_folder import current_version, kept_folder, read_small, unreachable
 from grantpath.engine.facts.snapshot.interval_table import keys_of
 from grantpath.engine.facts.snapshot.stored_refs import StoredRefs
-from grantpath.engine.policy.policy import Policy, from_source
+from grantpath.engine.policy.policy import Policy, from_source, is_digest
 from grantpath.engine.policy.schema import UPGRADE
 from grantpath.graph.errors import InvalidInput, InvalidPolicy
 from grantpath.graph.files.bounded_parquet import Kind, TableStream, codes, read_bounded, row_count, stream_bounded
 from grantpath.graph.files.remote_path import AnyPath, path_at
+from grantpath.graph.guard.revision_marks import MOST_REVISIONS
 from grantpath.graph.language.ends import end_text
 from grantpath.graph.language.reference import Reference
 from grantpath.graph.messages import short
@@ -68,6 +70,12 @@ TABLES: Mapping[str, Mapping[str, Kind]] = {
 }
 
 
+def _time(text: str) -> str:
+    if datetime.fromisoformat(text).tzinfo is None:
+        raise ValueError("a time needs its zone")
+    return text
+
+
 def _end(text: str) -> str:
     try:
         return end_text(text)
@@ -86,10 +94,10 @@ class SnapshotMeta(BaseModel):
     schema_version: Literal[3] = 3
     root: str
     made: str | None = None  # the root's creation id; snapshots of earlier versions have none
-    revision: int
+    revision: Annotated[int, Field(ge=0, lt=MOST_REVISIONS)]
     policy: str
     policy_digest: str
-    created: str
+    created: Annotated[str, AfterValidator(_time)]
     closed_by: str
     ends: Annotated[str, AfterValidator(_end)] | None = None
     counts: dict[str, int]
@@ -124,13 +132,19 @@ class SnapshotReader:
     @cached_property
     def policy(self) -> Policy:
         """The policy at the snapshot's revision."""
+        path = self.folder / POLICY_FILE
         try:
-            return from_source(read_small(self.folder / POLICY_FILE))
+            source = read_small(path)
+            found = from_source(source)
         except (OSError, ValueError, InvalidPolicy) as error:
-            path = self.folder / POLICY_FILE
             if UPGRADE in str(error):
                 raise InvalidInput(f"{path}: {error}") from None
             raise InvalidInput(f"{path}: cannot be read ({type(error).__name__}); write the snapshot again") from None
+        if not is_digest(self.meta.policy_digest, source):
+            raise InvalidInput(
+                f"{path} was changed or damaged: its sha256 differs from the one in meta.json; write the snapshot again"
+            )
+        return found
 
     @cached_property
     def root(self) -> Reference:

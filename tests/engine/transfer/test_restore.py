@@ -183,6 +183,15 @@ def damage(folder: Path, what: str) -> None:
             (folder / META).write_text(json.dumps({**meta, "format": "grantpath dump 4"}))
         case "a key":
             (folder / META).write_text(json.dumps({**meta, "revision": "12"}))
+        case "the policy":
+            source = meta["policy"]["source"].replace("owner(catalog)", "owner(metalake)", 1)
+            (folder / META).write_text(json.dumps({**meta, "policy": {**meta["policy"], "source": source}}))
+        case "a former revision":
+            (folder / META).write_text(json.dumps({**meta, "revision": meta["revision"] - 1}))
+        case "no revision":
+            (folder / META).write_text(json.dumps({**meta, "revision": -1}))
+        case "a late revision":
+            (folder / META).write_text(json.dumps({**meta, "revision": 10**20}))
 
 
 @pytest.mark.parametrize(
@@ -195,8 +204,15 @@ def damage(folder: Path, what: str) -> None:
         ("the history", r"history\.jsonl was changed or damaged: its sha256 differs from the one in meta\.json"),
         ("no table", r"owners\.csv is missing from the dump"),
         ("a table more", r"owners\.csv is missing from the dump"),
-        ("no meta", r"deltas\.jsonl is not a table"),
-        ("no json", r"deltas\.jsonl is not a table"),
+        ("no meta", r"deltas\.jsonl is a file of a dump, but meta\.json beside it is missing or damaged; take another"),
+        ("no json", r"deltas\.jsonl is a file of a dump, but meta\.json beside it is missing or damaged; take another"),
+        ("the policy", r"meta\.json was changed or damaged: policy\.digest is not the sha256 of policy\.source; dump"),
+        (
+            "a former revision",
+            r"meta\.json was changed or damaged: revision is \d+, but history\.jsonl has an entry of rev",
+        ),
+        ("no revision", r"meta\.json: revision: Input should be greater than or equal to 0; dump the root again"),
+        ("a late revision", r"meta\.json: revision: Input should be less than 9007199254740992; dump the root again"),
         ("version", r"meta\.json: the format is 'grantpath dump 4', but this version .* restore it with the version"),
         ("a key", r"meta\.json: revision: Input should be a valid integer"),
     ],
