@@ -35,7 +35,7 @@ def test_a_drawn_refusal_shows_the_deny_and_a_name_stays_one_line(run: Run, fact
         drawn = run("explain", "user:nobody", "load_table", STAFF, "--format", form, "--root", facts)
         assert (drawn.code, drawn.out) == (1, "")
         assert drawn.err == "there is no path to draw; without --format, the answer says why not\n"
-    everyone = run("explain", "user:nobody", "list_catalog", "metalake:ml", "--format", "dot", "--root", facts)
+    everyone = run("explain", "user:bob", "list_catalog", facts, "--format", "dot", "--root", facts)
     assert (everyone.code, everyone.out) == (0, "")
     assert everyone.err == "there is no path to draw; without --format, the answer says why\n"
 
