@@ -162,7 +162,7 @@ class MemoryStore(Store):
         raise needs_server("a dump or a mirror")
 
     def transaction(self, work: Callable[[Any], Result]) -> NoReturn:
-        """Raises InvalidInput: there is no database."""
+        """Raises InvalidInput, because there is no database."""
         raise needs_server("a transaction")
 
     @property
