@@ -72,6 +72,13 @@ class Tenants:
             registry.remove(self._store, self._made.pop())
 
 
+class NoTimer:
+    """What has ended stays until a test asks; tests/engine/change/test_end_timer.py tests the timer."""
+
+    def watch(self, store: Store, root: str) -> None:
+        """Does nothing."""
+
+
 @pytest.fixture(scope="session", autouse=True)
 def home_of_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Keeps tests away from the user's own data, and from a database that the user's variables name."""
@@ -88,6 +95,7 @@ def home_of_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             patch.setenv(name, os.environ.get(name, small))
         patch.setattr("grantpath.graph.embedded.home.JVM_OPTIONS", SHORT_LIVED)
         patch.setenv("SPARK_CONF_DIR", str(SPARK_SETTINGS))
+        patch.setattr("grantpath.graph.guard.store.timer", NoTimer())
         yield home
 
 

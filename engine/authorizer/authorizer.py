@@ -53,6 +53,7 @@ from grantpath.engine.inspection.models import (
 )
 from grantpath.engine.inspection.root_view import USUAL, PageRequest, need_question
 from grantpath.engine.policy.policy import Policy
+from grantpath.engine.policy.schema import WITH_ENDS
 from grantpath.engine.policy.statement_rules import canonical_statement
 from grantpath.engine.tenants import dropped_roots, opening, registry
 from grantpath.engine.tenants.asked import with_question
@@ -955,6 +956,8 @@ class Authorizer(OpenTenant):
     def _use(self, policy: Policy) -> None:
         self._service = ChangeService(self.store, self.tenant, policy, self.root)
         self.store.ends_by(end_due)
+        if policy.facts_format >= WITH_ENDS:
+            self.store.watch_ends(self.tenant)
         super()._use(policy)  # last: other threads compare it
 
     def _sources(self, at_least: int | None, past: "PastRoot | None", whole: bool = False) -> Sequence[Source]:

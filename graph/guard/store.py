@@ -1,11 +1,13 @@
 """The database: guarded reads, single statements and transactions; revision_guard.py has the writing side."""
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from grantpath import cypher
 from grantpath.cypher import untorn
 from grantpath.graph.client import telemetry
 from grantpath.graph.client.connection import Connection
@@ -13,6 +15,7 @@ from grantpath.graph.client.connections import Connections
 from grantpath.graph.client.driver import failures, in_words, is_of_reader, is_retryable
 from grantpath.graph.errors import Inconsistent, Unavailable
 from grantpath.graph.forks import remake_in_children
+from grantpath.graph.guard.end_timer import timer
 from grantpath.graph.guard.revision_guard import Ender, RevisionGuard
 from grantpath.graph.guard.revision_marks import Marks, root_unknown
 from grantpath.graph.guard.transaction import Row, Writing, row_of
@@ -246,6 +249,11 @@ class Store:
         """From now on, facts that have ended are removed by `ender`, before any question or change."""
         self._guard.ender = ender
 
+    def watch_ends(self, root: str) -> None:
+        """From now on, a thread of this process removes what ends in this root, ahead of questions and changes. They do
+        not rely on it. It stops when the store is closed."""
+        timer.watch(self, root)
+
     def has_due(self, root: str) -> bool:
         """Whether facts of the root have ended and were not removed yet. Raises Unknown, Unavailable."""
         return self._guard.has_due(root)
@@ -287,6 +295,20 @@ class Store:
             self._reader_until = time.monotonic() + READER_SECONDS
             return False
         return True
+
+    def end_next(self, root: str) -> float | None:
+        """Removes the facts of the root that have ended, as `end_due`. Returns the seconds until the next one ends, by
+        the server's clock, infinity if none does; None if the root does not exist, the database user may only read, or
+        the store is closed. Raises the errors of `write`."""
+        while not self._connections.closed and not self.only_reads:
+            rows = cypher.load("next_end").run(self.read_values, root=root)
+            if not rows:
+                return None
+            seconds: float = math.inf if rows[0]["seconds"] is None else rows[0]["seconds"]
+            if seconds > 0:
+                return seconds
+            self.end_due(root)
+        return None
 
     def _await_end(self, root: str) -> None:
         """Waits until another client has removed what has ended."""

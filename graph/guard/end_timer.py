@@ -1,0 +1,87 @@
+"""Removes facts as soon as they end, ahead of the first question: one thread of a process, for all its stores.
+
+The thread asks the database when the next fact of a root ends, and waits until then; at most for LOOK seconds, because
+a client may meanwhile write a fact with an earlier end.
+
+Nothing depends on the thread: a question or a change that comes first removes what has ended. So the thread drops
+errors, and looks again later.
+"""
+
+import logging
+import time
+from threading import Condition, Thread
+from typing import Protocol
+from weakref import ReferenceType, ref
+
+from grantpath.graph.errors import GrantpathError
+from grantpath.graph.forks import remake_in_children
+
+log = logging.getLogger("grantpath.change")
+FIRST = 1.0  # seconds until the first look, so that a short command never looks
+LOOK = 10.0  # seconds between two looks, at most
+
+
+class Ending(Protocol):
+    """A store in which facts end."""
+
+    def end_next(self, root: str) -> float | None:
+        """Removes what has ended. Returns the seconds until the next look; None if the root need not be watched any
+        more. Raises GrantpathError."""
+
+
+Watched = tuple["ReferenceType[Ending]", str]  # a store, which the thread does not keep alive, and a root
+
+
+class EndTimer:
+    """The thread, and when it looks at which root. May be shared by threads; a forked child starts without any."""
+
+    def __init__(self) -> None:
+        self.after_fork()
+        remake_in_children(self)
+
+    def after_fork(self) -> None:
+        """The thread is gone; that of the parent goes on."""
+        self._changed = Condition()
+        self._next: dict[Watched, float] = {}  # by time.monotonic
+        self._thread: Thread | None = None
+
+    def watch(self, store: Ending, root: str) -> None:
+        """From now on, the thread removes what ends in this root."""
+        with self._changed:
+            self._next[ref(store), root] = time.monotonic() + FIRST
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = Thread(target=self._run, name="grantpath-ends", daemon=True)
+                self._thread.start()
+            self._changed.notify()
+
+    def _run(self) -> None:
+        while (watched := self._wait()) is not None:
+            store, root = watched[0](), watched[1]
+            seconds = None if store is None else _end_next(store, root)
+            del store  # the thread may wait for long
+            if seconds is not None:
+                with self._changed:
+                    self._next.setdefault(watched, time.monotonic() + min(seconds, LOOK))
+
+    def _wait(self) -> Watched | None:
+        """Waits for the next look, and returns what to look at; None, and the thread must end, if nothing is left."""
+        with self._changed:
+            while self._next:
+                watched, at = min(self._next.items(), key=lambda each: each[1])
+                if (left := at - time.monotonic()) <= 0:
+                    del self._next[watched]
+                    return watched
+                self._changed.wait(left)
+            self._thread = None
+            return None
+
+
+def _end_next(store: Ending, root: str) -> float | None:
+    try:
+        return store.end_next(root)
+    except GrantpathError as error:
+        log.debug("%s: what has ended is left to the next question: %s", root, error)
+        return LOOK if error.retryable else None
+
+
+timer = EndTimer()
