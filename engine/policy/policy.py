@@ -114,7 +114,7 @@ class Policy:
     @cached_property
     def digest(self) -> str:
         """The SHA-256 of the source. It changes with every change that can affect a decision."""
-        return hashlib.sha256(self.source.encode()).hexdigest()
+        return _digest(self.source)
 
     @property
     def active_roles(self) -> bool:
@@ -468,8 +468,12 @@ def warnings(name: str, beside: Path | None = None) -> list[str]:
 
 def is_digest(digest: str, source: str) -> bool:
     """Whether a digest is that of the source of a policy, whole or short."""
-    whole = hashlib.sha256(source.encode()).hexdigest()
+    whole = _digest(source)
     return digest in (whole, whole[:SHORT])
+
+
+def _digest(source: str) -> str:
+    return hashlib.sha256(source.encode()).hexdigest()
 
 
 def from_source(source: str) -> Policy:

@@ -1,11 +1,10 @@
 """The stored policy of a root: its source as JSON, and the sha256 of that text, which identifies the policy."""
 
-import hashlib
 from collections.abc import Mapping
 
 from grantpath import cypher
 from grantpath.engine.policy import policy as policies
-from grantpath.engine.policy.policy import SHORT, Policy
+from grantpath.engine.policy.policy import Policy
 from grantpath.graph.errors import InvalidPolicy
 from grantpath.graph.guard.store import Store
 
@@ -15,15 +14,15 @@ def kept_policy(store: Store, tenant: str, kept: Mapping[str, str]) -> Policy:
 
     Raises InvalidPolicy if the source does not match the digest or cannot be read; Unavailable.
     """
-    digest = hashlib.sha256(kept["source"].encode()).hexdigest()
-    if kept["digest"] == digest[:SHORT]:
-        cypher.load("set_policy_digest").run(store.execute, root=tenant, short=kept["digest"], digest=digest)
-    elif kept["digest"] != digest:
+    if not policies.is_digest(kept["digest"], kept["source"]):
         raise InvalidPolicy(
             f"the stored policy of {tenant} does not match its digest: its source was altered; "
             "restore the database from a backup"
         )
-    return policies.from_source(kept["source"])
+    policy = policies.from_source(kept["source"])
+    if kept["digest"] != policy.digest:
+        cypher.load("set_policy_digest").run(store.execute, root=tenant, short=kept["digest"], digest=policy.digest)
+    return policy
 
 
 def is_same(one: Policy, other: Policy) -> bool:
