@@ -12,8 +12,9 @@ from grantpath.engine.answers.evaluation import Evaluation
 from grantpath.engine.policy.fact_plan import FactPlan
 from grantpath.engine.policy.facts import Fact
 from grantpath.engine.policy.policy import Policy, Requirement
-from grantpath.graph.errors import Inconsistent, Invalid, InvalidInput, Unknown
+from grantpath.graph.errors import Inconsistent, Invalid, Unknown
 from grantpath.graph.frozen import unchecked
+from grantpath.graph.language.inputs import need_second_objects
 from grantpath.graph.language.reference import Reference, type_of
 from grantpath.graph.language.statement import Check, Which, Who, check_of
 from grantpath.graph.messages import indefinite, short
@@ -49,12 +50,7 @@ class ResolvedQuestion(NamedTuple):
 def as_words(model: type[Words], with_: Mapping[str, str] | None, **words: Any) -> Words:
     """The question as a model. Raises InvalidInput if `with_` is not a mapping, Invalid if another value is not a
     string."""
-    try:
-        second_objects = dict(with_ or {})
-    except (TypeError, ValueError):
-        raise InvalidInput(
-            f"with_={short(repr(with_))} is not a mapping; write {{'KEY': 'REF'}}, such as {{'tag': 'tag:pii'}}"
-        ) from None
+    second_objects = need_second_objects(with_)
     try:
         return model(with_=second_objects, **words)
     except (TypeError, ValueError):

@@ -65,7 +65,7 @@ from grantpath.graph.embedded.connect import connection
 from grantpath.graph.errors import Conflict, GrantpathError, Inconsistent, Invalid, InvalidInput, Refused, Unknown
 from grantpath.graph.extras import is_installed
 from grantpath.graph.guard.store import STALL_LIMIT, Store
-from grantpath.graph.language.inputs import need_flag
+from grantpath.graph.language.inputs import need_flag, need_number, need_second_objects
 from grantpath.graph.language.statement import Check, Effect, Which, Who
 from grantpath.graph.messages import short
 
@@ -328,12 +328,12 @@ class Authorizer(OpenTenant):
         """
         with telemetry.span("filter", self.tenant, name, subject=subject) as span:
             past = None if as_of is None else self._past(as_of, at_least)
-            refs = need_list("objects", objects, None)
+            refs, seconds = need_list("objects", objects, None), need_second_objects(with_)
             if not refs:
                 return []
 
             def words(ref: str) -> Check:
-                return request.as_words(Check, with_, subject=subject, name=name, object=ref, as_role=as_role)
+                return request.as_words(Check, seconds, subject=subject, name=name, object=ref, as_role=as_role)
 
             def row(ref: str) -> check_columns.Row:
                 return subject, name, ref if isinstance(ref, str) else words(ref).object, as_role
@@ -584,7 +584,7 @@ class Authorizer(OpenTenant):
         The subject can also be a group or a role: then the answers are those of a new user who belongs only to it. An
         operation that needs a second object has no answer unless `with_` names one. One round trip. Raises as `list`.
         """
-        given = dict(with_) if isinstance(with_, Mapping) else {} if with_ is None else with_
+        given = need_second_objects(with_)
         question = need_question(ListAbilities, subject=subject, object=object, as_role=as_role, with_=given)
         return abilities(self, question, at_least)
 
@@ -934,11 +934,18 @@ class Authorizer(OpenTenant):
         """The effects of the facts that a dry run of a load or an upgrade lists. `at`: the revision of the dry run;
         `policy`: the new policy of an upgrade.
 
-        `added` and `removed` are statements, complete and in the order of a delta. Raises Conflict if the
-        root is at another revision, or if a fact does not fit. Needs the extra `replica`.
+        `added` and `removed` are statements, complete and in the order of a delta. Raises InvalidInput if an argument
+        is of another type, and Conflict if the root is at another revision, or if a fact does not fit. Needs the extra
+        `replica`.
         """
+        need_number("at", at)
+        if policy is not None and not isinstance(policy, Policy):
+            raise InvalidInput(
+                f"policy={short(repr(policy))} is not a Policy; pass what grantpath.engine.policy.policy.load returns"
+            )
         spelled = partial(canonical_statement, self.policy, self.root)
-        entry = {"added": [*map(spelled, added)], "removed": [*map(spelled, removed)]}
+        lists = {"added": added, "removed": removed}
+        entry = {name: [*map(spelled, need_list("statements", each, None))] for name, each in lists.items()}
         facts = self._facts()
 
         def compared(version: "FactVersion") -> Effects:

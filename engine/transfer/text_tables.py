@@ -17,7 +17,8 @@ from grantpath.engine.transfer import tables
 from grantpath.engine.transfer.table_formats import COMPRESSIONS
 from grantpath.engine.transfer.tables import MAX_LINE_BYTES, Column, Problems, Source, Table, check_columns
 from grantpath.graph.errors import InvalidInput
-from grantpath.graph.language.inputs import unique_keys
+from grantpath.graph.language.inputs import read_json
+from grantpath.graph.messages import short
 
 # The most bytes to which the compressed files of a table may be decompressed, for each of their bytes and in addition.
 RATIO = 100
@@ -197,8 +198,8 @@ def _json_rows(
             continue
         number = lines.number(lines.line)
         try:
-            row = json.loads(text, object_pairs_hook=unique_keys)
-        except (ValueError, RecursionError) as error:
+            row = read_json(text)
+        except ValueError as error:
             yield number, f"{error}; each line must be one object, e.g. {example}"
             continue
         if isinstance(row, dict):
@@ -216,6 +217,10 @@ def _wrong_object(row: Any, columns: Sequence[str]) -> str | None:
     for column in columns:
         if column not in row:
             return f"the column {column!r} is missing"
-        if not isinstance(row[column], str) or _SURROGATE.search(row[column]):
+        if row[column] is None:
+            return f"the column {column!r} is null; give it a value"
+        if not isinstance(row[column], str):
+            return f"the column {column!r} is {short(json.dumps(row[column]))}, which is not a string"
+        if _SURROGATE.search(row[column]):
             return f"the column {column!r} must be a string without unpaired surrogates"
     return None

@@ -1,5 +1,7 @@
 """Validates the arguments of callers."""
 
+import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +10,7 @@ from grantpath.graph.language.reference import MAX_REFERENCE_BYTES, encodable
 from grantpath.graph.messages import short
 
 TOO_LARGE = 2**63  # the smallest number that the database cannot store
+MAX_DIGITS = 1_000  # of a number in JSON; Python itself reads at most 4,300
 MAX_SECONDS = 24 * 60 * 60
 
 
@@ -19,12 +22,35 @@ def need_text(what: str, text: str) -> None:
         )
 
 
-def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The hook of json.loads that raises ValueError for a duplicate key, of which the last one would win."""
+def read_json(text: str) -> Any:
+    """The value that a JSON text stands for. Raises ValueError, whose text is for people, if it is not JSON, an object
+    has a key twice, or the value is nested too deeply or has a number that is too long."""
+    try:
+        return json.loads(text, object_pairs_hook=_unique_keys, parse_int=_integer)
+    except RecursionError:
+        raise ValueError("too many brackets inside each other") from None
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError("duplicate key")
+        raise ValueError("duplicate key")  # json would take the last one
     return found
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > MAX_DIGITS:
+        raise ValueError(f"a number has {len(digits):,} digits")
+    return int(digits)
+
+
+def need_second_objects(given: Mapping[str, str] | None) -> dict[str, str]:
+    """The second objects that a caller names by `with_`. Raises InvalidInput unless they are a mapping, or None."""
+    if given is not None and not isinstance(given, Mapping):
+        raise InvalidInput(
+            f"with_={short(repr(given))} is not a mapping; write {{'KEY': 'REF'}}, such as {{'tag': 'tag:pii'}}"
+        )
+    return dict(given or {})
 
 
 def need_flag(what: str, value: bool) -> None:

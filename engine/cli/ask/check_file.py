@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from grantpath.engine.cli.context import CommandContext, past
 from grantpath.engine.cli.output import note
 from grantpath.graph.errors import Invalid, InvalidInput
-from grantpath.graph.language.inputs import unique_keys
+from grantpath.graph.language.inputs import read_json
 from grantpath.graph.language.statement import MAX_LINE, Check, parse_asked
 from grantpath.graph.messages import counted, printable, read_printed
 
@@ -158,7 +158,7 @@ def check_from_json(text: str) -> Check:
     form = "write an object with subject, name and object, and if needed as_role and with"
     try:
         found = _JsonCheck.model_validate_json(text)
-        json.loads(text, object_pairs_hook=unique_keys)
+        read_json(text)
     except ValidationError as error:
         first = error.errors()[0]
         place = f"{'.'.join(map(str, first['loc']))}: " if first["loc"] else ""

@@ -99,6 +99,7 @@ def test_words_from_outside_stay_one_word(auth: Authorizer) -> None:
         lambda: auth.join("user:kim of role:a", "role:a"),
         lambda: auth.revoke("SELECT_TABLE", on=TABLE, from_="role:a", effect="allow"),  # type: ignore[arg-type]
         lambda: auth.add("user:a", with_={"x": "user:b, y=user:c"}),
+        lambda: auth.add("user:a", with_={"x": "user:b", 7: "user:c"}),  # type: ignore[dict-item]
     ]
     for wrong in calls:
         with pytest.raises(InvalidInput):
