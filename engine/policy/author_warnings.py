@@ -7,12 +7,14 @@ from grantpath.engine.policy.compiler import Expander
 from grantpath.engine.policy.extend import split
 from grantpath.engine.policy.index import Lengths, PolicyIndex, YamlPath
 from grantpath.engine.policy.schema import ConditionEntry
+from grantpath.graph.messages import indefinite
 
 
 def warnings(expander: Expander) -> Iterator[tuple[YamlPath, str]]:
     """The warnings about a valid policy, each with the key of the policy file that it is about."""
     if expander.file.grants.deny is True:
         yield from _denied_rungs(expander.names)
+    yield from _unasked(expander.names)
     yield from _uncounted(expander)
     yield from _impossible(expander)
     yield from _unused(expander)
@@ -33,6 +35,17 @@ def _denied_rungs(names: PolicyIndex) -> Iterator[tuple[YamlPath, str]]:
             yield (
                 ("privileges", name, "implies"),
                 f"with `deny: true` a DENY of {' or '.join(entry.implies)} does not deny {name}; {remedy}",
+            )
+
+
+def _unasked(names: PolicyIndex) -> Iterator[tuple[YamlPath, str]]:
+    """Types that `who` and bulk answers list, and about which no check can be asked."""
+    for type_, entry in names.types.items():
+        if entry.kind in ("user", "service_principal") and type_ not in names.file.ask.subjects:
+            yield (
+                ("types", type_),
+                f"`who` and bulk answers list {indefinite(type_)}, but checks about one are refused; add {type_} to "
+                "`subjects` under `ask`",
             )
 
 

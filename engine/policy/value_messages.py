@@ -86,6 +86,8 @@ def _remedy(error: Mapping[str, Any], key: tuple[str | int, ...], schema: Mappin
 
 
 def _unknown_key(name: str, value: object, known: list[str]) -> str:
+    if value is None and ")" in name:
+        return "unknown key; if this is the rest of a condition with a comma, put the condition in quotes"
     if value is None and name not in known:
         return f'unknown key; if {name} belongs to the list before it, put the list in quotes, e.g. {{on: "a, {name}"}}'
     if name in _NOT_SUPPORTED:

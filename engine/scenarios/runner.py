@@ -99,7 +99,10 @@ def run(
     with _Tenants(store) if store is not None else _MemoryTenants() as tenants:
         runner = _Runner(tenants, engine)
         for at, scenario in enumerate(scenarios):
-            runner.run(scenario)
+            try:
+                runner.run(scenario)
+            except (Unavailable, ServerError, Inconsistent) as error:
+                raise error.prefixed(f"{scenario.file}: {scenario.name}: ") from error
             if progress:
                 progress(at + 1, len(scenarios))
     if engine in ("spark", "both"):

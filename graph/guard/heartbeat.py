@@ -107,7 +107,7 @@ class LockWatch:
         try:
             yield claim
         except failures():
-            claim.beaten = False  # the server may hang, so the last heartbeat is not removed; it expires
+            claim.beaten = 0.0  # the server may hang, so the last heartbeat is not removed; it expires
             raise
         finally:
             self._leave(claim)

@@ -35,7 +35,10 @@ def end_text(end: object) -> str:
     except OverflowError:
         raise InvalidInput(f"until {short(str(end))} is not in the years 1 to 9999; write another time") from None
     if at.microsecond or (isinstance(end, str) and _FRACTION.search(end)):
-        raise InvalidInput(f"until {short(str(end))} has a fraction of a second; an end is a whole second")
+        raise InvalidInput(
+            f"until {short(str(end))} has a fraction of a second; write a whole second, such as {_spelled(at)}; of a "
+            "datetime, use .replace(microsecond=0)"
+        )
     return _spelled(at)
 
 

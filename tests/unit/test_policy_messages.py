@@ -122,6 +122,12 @@ MISTAKES = {
         11,
         "if workspace belongs to the list before it, put the list in quotes",
     ),
+    "a condition without quotes": (
+        "view: VIEWER or EDITOR",
+        "view: {if: can(view, site) and VIEWER}",
+        15,
+        "unknown key; if this is the rest of a condition with a comma, put the condition in quotes",
+    ),
     "two privileges in a key": (
         "  VIEWER: {on: workspace}\n  EDITOR: {on: workspace}",
         "  VIEWER, EDITOR: {on: workspace}",
@@ -326,6 +332,20 @@ def test_condition_that_ignores_grants_is_a_warning(tmp_path: Path) -> None:
         path.write_text(text.replace("in_effect:", "define: {seen: granted}\nin_effect:") + condition + "\n")
         told = [each for each in warnings(str(path)) if "never counts on workspace" in each]
         assert bool(told) is ignores, told
+
+
+def test_type_about_which_nothing_can_be_asked_is_a_warning(tmp_path: Path) -> None:
+    path = tmp_path / "bi.yaml"
+    text = GOOD.replace("deny: true", "deny: false").replace(
+        "  group: {in", "  bot: {in: site, kind: service_principal}\n  group: {in"
+    )
+    path.write_text(text)
+    assert warnings(str(path)) == [
+        f"{path}:6: types.bot: `who` and bulk answers list a bot, but checks about one are refused; add bot to "
+        "`subjects` under `ask`"
+    ]
+    path.write_text(f'{text}ask: {{subjects: "user, bot"}}\n')
+    assert warnings(str(path)) == []
 
 
 def test_unused_definition_and_second_object_are_warnings(tmp_path: Path) -> None:
