@@ -78,6 +78,9 @@ class NoTimer:
     def watch(self, store: Store, root: str) -> None:
         """Does nothing."""
 
+    def forget(self, store: Store) -> None:
+        """Does nothing."""
+
 
 @pytest.fixture(scope="session", autouse=True)
 def home_of_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:

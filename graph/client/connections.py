@@ -172,7 +172,7 @@ class Connections:
         self.connection = connection
         self._timeout = timeout
         self._keep_plans = keep_plans
-        self.closed = False
+        self._closed = False
         self._pools = self._open()
         remake_in_children(self)
 
@@ -197,8 +197,8 @@ class Connections:
 
     def close(self) -> None:
         """Closes this process's connections. Opening a session afterwards raises Unavailable."""
-        if not self.closed:
-            pools, self.closed = self._current(), True
+        if not self._closed:
+            pools, self._closed = self._current(), True
             for pool in pools.all():
                 pool.close()
 
@@ -223,7 +223,7 @@ class Connections:
         )
 
     def _current(self) -> _Pools:
-        if self.closed:
+        if self._closed:
             raise Unavailable(f"the connection to {self.uri} was closed; open another: Authorizer.open(...)")
         if self._pools.pid != os.getpid():  # forked by native code, which does not run Python's fork hooks
             self.after_fork()

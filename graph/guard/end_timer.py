@@ -43,6 +43,7 @@ class EndTimer:
         """The thread is gone; that of the parent goes on."""
         self._changed = Condition()
         self._next: dict[Watched, float] = {}  # by time.monotonic
+        self._looks_at: Watched | None = None
         self._thread: Thread | None = None
 
     def watch(self, store: Ending, root: str) -> None:
@@ -52,16 +53,31 @@ class EndTimer:
             if self._thread is None or not self._thread.is_alive():
                 self._thread = Thread(target=self._run, name="grantpath-ends", daemon=True)
                 self._thread.start()
-            self._changed.notify()
+            self._changed.notify_all()
+
+    def forget(self, store: Ending) -> None:
+        """Ends the looks at the roots of a store, and waits for one in progress. Afterwards the store can close its
+        connections: one that is closed while a thread reads from it may give this thread what is meant for another."""
+        with self._changed:
+            while True:
+                for watched in [each for each in self._next if each[0]() is store]:
+                    del self._next[watched]
+                self._changed.notify_all()
+                if self._looks_at is None or self._looks_at[0]() is not store:
+                    return
+                self._changed.wait()
 
     def _run(self) -> None:
         while (watched := self._wait()) is not None:
-            store, root = watched[0](), watched[1]
-            seconds = None if store is None else _end_next(store, root)
-            del store  # the thread may wait for long
-            if seconds is not None:
+            seconds = None
+            try:
+                seconds = _end_next(watched)
+            finally:
                 with self._changed:
-                    self._next.setdefault(watched, time.monotonic() + min(seconds, LOOK))
+                    self._looks_at = None
+                    if seconds is not None:
+                        self._next.setdefault(watched, time.monotonic() + min(seconds, LOOK))
+                    self._changed.notify_all()
 
     def _wait(self) -> Watched | None:
         """Waits for the next look, and returns what to look at; None, and the thread must end, if nothing is left."""
@@ -70,15 +86,17 @@ class EndTimer:
                 watched, at = min(self._next.items(), key=lambda each: each[1])
                 if (left := at - time.monotonic()) <= 0:
                     del self._next[watched]
+                    self._looks_at = watched
                     return watched
                 self._changed.wait(left)
             self._thread = None
             return None
 
 
-def _end_next(store: Ending, root: str) -> float | None:
+def _end_next(watched: Watched) -> float | None:
+    store, root = watched[0](), watched[1]
     try:
-        return store.end_next(root)
+        return None if store is None else store.end_next(root)
     except GrantpathError as error:
         log.debug("%s: what has ended is left to the next question: %s", root, error)
         return LOOK if error.retryable else None

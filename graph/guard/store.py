@@ -95,6 +95,7 @@ class Store:
 
     def close(self) -> None:
         """Closes every connection; later calls raise Unavailable."""
+        timer.forget(self)
         self._connections.close()
 
     # ---- reading ---------------------------------------------------------------------------------------------
@@ -298,9 +299,9 @@ class Store:
 
     def end_next(self, root: str) -> float | None:
         """Removes the facts of the root that have ended, as `end_due`. Returns the seconds until the next one ends, by
-        the server's clock, infinity if none does; None if the root does not exist, the database user may only read, or
-        the store is closed. Raises the errors of `write`."""
-        while not self._connections.closed and not self.only_reads:
+        the server's clock, infinity if none does; None if the root does not exist, or the database user may only read.
+        Raises the errors of `write`."""
+        while not self.only_reads:
             rows = cypher.load("next_end").run(self.read_values, root=root)
             if not rows:
                 return None

@@ -5,7 +5,8 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
-from threading import Event, enumerate
+from threading import Event, Timer, enumerate
+from typing import Any
 
 import pytest
 
@@ -181,6 +182,56 @@ def test_store_that_nothing_needs_any_more_is_forgotten(timer: EndTimer) -> None
     del store
     gc.collect()
     until(lambda: timer._thread is None)
+
+
+def test_store_that_is_closed_waits_for_the_look_in_progress(timer: EndTimer) -> None:
+    looking, may_end = Event(), Event()
+
+    class Slow:
+        ended = False
+
+        def end_next(self, _: str) -> float:
+            looking.set()
+            may_end.wait(SECONDS)
+            self.ended = True
+            return 0.01
+
+    store, other = Slow(), Endless()
+    timer.watch(store, "metalake:a")
+    assert looking.wait(SECONDS)
+    timer.forget(other)  # does not wait for another store
+    assert not store.ended
+    Timer(0.1, may_end.set).start()
+    timer.forget(store)
+    assert store.ended
+    until(lambda: timer._thread is None)
+
+
+def test_closed_store_asks_nothing_more(auth: Authorizer, timer: EndTimer) -> None:
+    """Of many that are closed at random moments, none is in the middle of a query then."""
+    failed: list[object] = []
+    auth.change(f"{OTHER} until {LATE}")
+    for at in range(30):
+        store = Store(auth.store.connection, timeout=60)
+        looks, end_next = list[str](), store.end_next
+
+        def counted(root: str, looks: list[str] = looks, end_next: Callable[[str], float | None] = end_next) -> Any:
+            looks.append("begun")
+            try:
+                return end_next(root)
+            except BaseException as error:
+                failed.append(error)
+                raise
+            finally:
+                looks.append("ended")
+
+        store.end_next = counted  # type: ignore[method-assign]
+        store.watch_ends(auth.tenant)
+        time.sleep(0.002 * at)
+        store.close()
+        assert looks.count("begun") == looks.count("ended")
+    until(lambda: timer._thread is None)
+    assert failed == []
 
 
 def test_forked_child_watches_nothing_until_it_opens_a_root(timer: EndTimer) -> None:
