@@ -20,7 +20,7 @@ from grantpath.graph.language.statement import Check, parse_statement
 
 MAX_DENIED = 20  # groups and roles for which a DENY is tried
 STATED = (FactKind.EXISTS, FactKind.BUILTIN, FactKind.IS)  # facts that no statement of a revocation changes
-GRANTED = (FactKind.ALLOW, FactKind.DENY, FactKind.OWNS)
+OF_EDGES = (FactKind.ALLOW, FactKind.DENY, FactKind.OWNS)
 
 
 class Revocation(Frozen):
@@ -193,7 +193,7 @@ class _Candidates:
                 needs[fact] = []
             elif fact.kind is FactKind.HOLDS and entity in self._reached:
                 needs[fact] = [[Holding(entity, None)]]
-            elif fact.kind in GRANTED and fact in found:
+            elif fact.kind in OF_EDGES and fact in found:
                 privilege = "".join(fact.privileges)
                 needs[fact] = [[Holding(by, HeldEdge(by, fact.kind.value, entity, privilege)) for by in found[fact]]]
         return needs

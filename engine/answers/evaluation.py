@@ -66,9 +66,9 @@ class RemedyContext:
     """The state of the graph around a refused check, from which its remedy is derived.
 
     `held`: the subject's groups and roles that can hold grants, the direct ones first. `existing`: the named entities
-    that exist. `cycles`: the pairs (member, container) that would form a cycle. `inside`: by fact about descendants,
-    the descendants that lack it. `denied`: by DENY of a tag and principal, the tags that have it. `found`: the facts of
-    the roles through which the subject would act. `reached`: these roles and those above them.
+    that exist. `cycles`: the pairs (member, container) that would form a cycle. `inside`: for each fact about
+    descendants, those for which it does not hold. `denied`: by DENY of a tag and principal, the tags that have it.
+    `found`: the facts of the roles through which the subject would act. `reached`: these roles and those above them.
     """
 
     held: Sequence[str]

@@ -11,7 +11,7 @@ Reads and writes are sets of keys:
     below REF     all of these for the entity and everything inside it; if REF is a subject, also all of its edges
     edge ...      one membership or grant
     actor         the effective principals of the actors
-    leaving       a group or role loses a member or is dropped, so that a later membership no longer closes a cycle
+    leaving       a group or role loses a member or is dropped: a membership that closed a cycle may be possible then
     owning        the owners of all objects
     tags          which tags objects have, and the grants on tags to the effective principals of the actors
 

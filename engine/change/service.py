@@ -108,8 +108,8 @@ class ChangeService:
         return self._all(steps, id_, dry_run, _at, planned) if steps else []
 
     def _need_format(self, steps: Sequence[ChangeStep], planned: Planned) -> None:
-        """Raises the format of the root's facts before the first of them that ends, if the changes are possible, and
-        then Inconsistent: the caller repeats the call with the policy of that format."""
+        """Upgrades the format of the root's facts before the first of them that ends, if the changes are possible. Then
+        raises Inconsistent, so that the call is repeated with the policy of that format."""
         if not self._lacks_format(steps):
             return
         try:

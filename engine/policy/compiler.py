@@ -267,9 +267,8 @@ class Expander:
         return both(self._privilege(name, scope, typed) for typed in places)
 
     def _flows_down(self, name: str, type_: str) -> bool:
-        """Whether a privilege that is in effect on an entity of a type is, without a DENY, in effect on all of the type
-        below it, and a DENY on one of these denies it on all below: then it is in effect on each of several if it is
-        on the uppermost, and the lowest has no DENY."""
+        """Whether two checks decide for entities of a type that are one above the other: the privilege is in effect on
+        the uppermost one, and no DENY is in effect on the lowest one."""
         sources = [(each, at) for each in self.names.sources[name] for at in self._places_including(each, type_)]
         deniers = [(each, type_) for each in self.names.deniers.get(name, ())]
         return all(self.condition(*each)[1] == GRANTED for each in sources) and all(
@@ -278,8 +277,8 @@ class Expander:
         )
 
     def _places_including(self, source: str, type_: str) -> Sequence[str]:
-        """The types on which a privilege must be in effect to include what it implies on several entities of a type,
-        one above the other; none if that is one place for all of them, which is above them."""
+        """The types of the places on which a privilege must be in effect, each of them, to include what it implies on
+        several entities of a type, one above the other. Empty if one place above all of these decides for them."""
         effective = self.names.effective(source)
         if type_ in effective:
             return (type_,)

@@ -192,7 +192,7 @@ class PolicyIndex:
         """The name of a place of conditions: its type; of several of one type, each also has its number of segments."""
         return f"{type_}@{length}" if type_ in self.repeated else type_
 
-    def places_up(self, type_: str, length: int | None = None) -> tuple[str, ...]:
+    def places_up(self, type_: str, length: int) -> tuple[str, ...]:
         """The names of the places of an object: its own, and those of the entities above it."""
         up = self.types_up(type_, length)
         return tuple(self.place(each, max(1, len(up) - 1 - at)) for at, each in enumerate(up))

@@ -184,8 +184,9 @@ def _is_part(path: Path) -> bool:
 
 
 def _need_no_table(path: Path, only: Collection[str] | None) -> None:
-    """Raises InvalidInput for a file or folder that is not read, unless it is hidden, a document or a program, and its
-    name does not resemble that of a table; with `only`, unless its name does not resemble that of one of these."""
+    """Raises InvalidInput for a file or folder that is not read, but could be a table; with `only`, one of these.
+
+    A hidden file, a document or a program could be one if its name resembles that of a table."""
     name = path.name
     visible = name.lstrip("._ ").lower()
     # the name of a table can be any word of the name of a data file, such as 2026-members.csv

@@ -183,12 +183,19 @@ class FactOrigin:
 class FactVersion:
     """The facts at one revision; immutable. An entity is its number in `numbers`.
 
-    The facts are `existing` (the entities that exist), `containers` (the groups and roles that a subject is in
-    directly) and `grants` (what is granted on an entity and on its tags, who owns it, and its tags). The other maps are
-    indexes of them: `users_in` and `others_in` have the users, and the groups and roles, that are directly in a group
-    or role; `places_of` the entities on which a principal has a grant or an ownership, also by their tags, and those
-    that a tag is on; `listed`, by type and in byte order, the references that exist, and `granted_names` those that
-    have grants and do not exist.
+    The facts:
+
+    existing       the entities that exist
+    containers     the groups and roles that a subject is in directly
+    grants         what is granted on an entity and on its tags, who owns it, and its tags
+
+    Indexes of the facts:
+
+    users_in       the users that are directly in a group or role
+    others_in      the groups and roles that are directly in a group or role
+    places_of      the entities on which a principal has a grant, also by their tags, or an ownership; those of a tag
+    listed         the references that exist, by type and in byte order
+    granted_names  the references that have grants and do not exist, in the same way
 
     The last three fields keep values that take long to derive: the effective principals of subjects, those of groups
     and roles, and the grants that a condition needs. Versions share the grants, and the effective principals as long as
