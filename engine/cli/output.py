@@ -235,6 +235,13 @@ def counting() -> Iterator[ReportCount]:
         yield count
 
 
+def about_item(error: GrantpathError, what: str, before: str = "", after: str = "") -> GrantpathError:
+    """The same error about an item of a batch, `what` it is, without its number at the start of the text. People count
+    lines, so `before` can name the line instead; `after` is added at the end."""
+    text = str(error).removeprefix(f"{what} {error.index}: ")
+    return error.reworded(f"{before}{text}{after}")
+
+
 def emit_error(error: GrantpathError, as_json: bool) -> None:
     """Prints the error to standard error: its texts, one per line, or the whole error as JSON."""
     if as_json:

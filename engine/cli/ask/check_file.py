@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from grantpath.engine.cli.context import CommandContext, past
-from grantpath.engine.cli.output import note
+from grantpath.engine.cli.output import about_item, note
 from grantpath.graph.errors import Invalid, InvalidInput
 from grantpath.graph.language.inputs import read_json
 from grantpath.graph.language.statement import MAX_LINE, Check, parse_asked
@@ -185,6 +185,7 @@ def _answer(
         if error.index is None:
             raise
         _answer(authorizer, report, lines[: error.index], shown, at_least, as_of)
-        text = str(error).removeprefix(f"check {error.index}: ")
-        raise type(error)(f"{shown}, line {lines[error.index].number}: {text}") from None
+        named = about_item(error, "check", f"{shown}, line {lines[error.index].number}: ")
+        named.index = report.allowed + report.refused  # all checks before it are answered: its position in the file
+        raise named from None
     report.add(lines, decisions)

@@ -12,7 +12,7 @@ import typer
 from grantpath.engine.cli.change.consent import NAMED, Yes, confirm_drop, confirm_opening
 from grantpath.engine.cli.change.effects_view import show_effects
 from grantpath.engine.cli.context import As, CommandContext, Create, command
-from grantpath.engine.cli.output import emit, out, show_lists, styled
+from grantpath.engine.cli.output import about_item, emit, out, show_lists, styled
 from grantpath.graph.errors import GrantpathError, Invalid, InvalidInput, Refused, Unknown
 from grantpath.graph.messages import how_many, printable, read_printed
 
@@ -142,7 +142,7 @@ def naming_the_statement() -> Iterator[None]:
     except GrantpathError as error:
         if error.index is None:
             raise
-        named = error.reworded(str(error).removeprefix(f"statement {error.index}: "))
+        named = about_item(error, "statement")
         named.index = None
         raise named from None
 
@@ -155,10 +155,7 @@ def naming_the_line(file: str, lines: list[tuple[int, str]], before: str = NONE_
     except GrantpathError as error:
         if error.index is None:
             raise
-        what = str(error).removeprefix(f"statement {error.index}: ")
-        named = type(error)(f"{file}:{lines[error.index][0]}: {what}; {before}")
-        named.code = error.code
-        raise named from None
+        raise about_item(error, "statement", f"{file}:{lines[error.index][0]}: ", f"; {before}") from None
 
 
 def consent_to_drop(

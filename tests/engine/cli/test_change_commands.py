@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from grantpath.engine import Authorizer, Change, Unavailable
+from grantpath.engine import Authorizer, Change, Unavailable, Unknown
+from grantpath.engine.cli.change.change_commands import naming_the_line
 from grantpath.engine.policy.yaml_reader import MAX_BYTES
 from grantpath.engine.tenants import registry
 from grantpath.graph.guard.store import Store
@@ -269,3 +270,19 @@ def test_signs_are_outside_the_printed_form_of_a_fact(run: Run, root: str, tmp_p
     run("change", "member user:\u2028x of role:analyst", "--root", root)
     shown = run("show", "role:analyst", "--root", root).out.splitlines()
     assert [line.split(maxsplit=1)[-1] for line in shown if "2028" in line] == [printed]
+
+
+def test_error_about_a_line_of_a_file_keeps_what_it_knows() -> None:
+    lost = Unavailable("statement 1: the connection is gone", unknown=True)
+    lost.index, lost.question = 1, {"verb": "change_all"}
+    with pytest.raises(Unavailable) as raised, naming_the_line("f", [(3, "add user:a"), (7, "add user:b")]):
+        raise lost
+    named = raised.value
+    assert str(named) == "f:7: the connection is gone; nothing is done"
+    assert (named.unknown, named.code) == (True, "outcome_unknown")
+    assert (named.index, named.question) == (1, {"verb": "change_all"})
+    with pytest.raises(Unknown) as about, naming_the_line("f", [(3, "drop user:a")]):
+        absent = Unknown("statement 0: user:a does not exist", absent="user:a")
+        absent.index = 0
+        raise absent
+    assert (str(about.value), about.value.absent) == ("f:3: user:a does not exist; nothing is done", "user:a")

@@ -11,6 +11,7 @@ import pytest
 
 from grantpath.engine.authorizer.authorizer import Authorizer
 from grantpath.engine.cli.ask import check_file
+from grantpath.graph.errors import Invalid
 
 from ...support.command_line import FACTS, ODD, STAFF, Run, facts, run
 
@@ -172,3 +173,23 @@ def test_endless_input_is_answered_while_it_is_read(facts: str) -> None:
         assert asking.wait(timeout=60) == 141
         assert source.wait(timeout=60) != 0
     assert first == [f"allowed: user:bob load_table on {STAFF}\n".encode()] * 300
+
+
+def test_error_about_a_line_keeps_its_code_and_its_question(ask: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check_file, "BATCH", 2)
+    check_many = Authorizer.check_many
+
+    def coded(*given: object, **named: object) -> object:
+        try:
+            return check_many(*given, **named)  # type: ignore[arg-type]
+        except Invalid as error:
+            error.code = "log_contradicted"
+            raise
+
+    monkeypatch.setattr(Authorizer, "check_many", coded)
+    ran = ask(f"{YES}\n{NO}\n{YES}\nuser:bob load_tabel {STAFF}\n", "--json")
+    told = json.loads(ran.err)
+    assert told["code"] == "log_contradicted"
+    assert told["index"] == 3, "it counts from the start of the file, not of a batch"
+    assert told["question"]["checks"]["name"] == "load_tabel"
+    assert ", line 4: " in told["error"]
