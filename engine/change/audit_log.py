@@ -17,6 +17,7 @@ from grantpath.graph.errors import InvalidInput
 from grantpath.graph.frozen import Frozen
 from grantpath.graph.language.inputs import need_number, need_page_limit, need_text
 from grantpath.graph.language.reference import Reference
+from grantpath.graph.messages import short
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -194,13 +195,26 @@ def _logged(row: Mapping[str, Any], root: Reference) -> Logged:
     return Logged(**{**row, "at": moment(row["at"]), **{name: as_named_now(row[name], root) for name in named}})
 
 
+def revision_or_time(what: str, text: str) -> int | datetime:
+    """Parses a revision, or a time as `moment` does. `what` names it in the InvalidInput that it raises."""
+    if text.isascii() and text.isdigit():
+        return int(text.lstrip("0")[:18] or "0")  # no root reaches a revision with more digits
+    try:
+        return moment(text)
+    except InvalidInput:
+        raise InvalidInput(
+            f"{what}={short(repr(text))} is neither a revision nor a time; write a revision, e.g. 41, or a time, e.g. "
+            "2026-01-31T12:00:00Z (UTC if it has no offset)"
+        ) from None
+
+
 def moment(text: str) -> datetime:
     """Parses a time or a day; without an offset it is in UTC. Raises InvalidInput."""
     try:
         at = datetime.fromisoformat(text)
     except ValueError:
         raise InvalidInput(
-            f"{text!r} is not a time; write 2026-01-31, 2026-01-31T12:00 or 2026-01-31T12:00:00Z"
+            f"{short(repr(text))} is not a time; write 2026-01-31, 2026-01-31T12:00 or 2026-01-31T12:00:00Z"
         ) from None
     return in_utc(at if at.tzinfo else at.replace(tzinfo=UTC))
 

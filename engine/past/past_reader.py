@@ -63,10 +63,8 @@ class PastReader:
     # ---- revisions and times -----------------------------------------------------------------------------------------
     def revision_of(self, as_of: int | str | datetime) -> int:
         """The given revision, or the last one at or before the given time. Raises InvalidInput, Unavailable."""
-        if isinstance(as_of, str) and as_of.isascii() and as_of.isdigit():
-            as_of = int(as_of[:18])  # no root reaches a revision with more digits
         if isinstance(as_of, str):
-            as_of = _time(as_of)
+            as_of = audit_log.revision_or_time("as_of", as_of)
         if isinstance(as_of, datetime):
             return self._at_time(audit_log.in_utc(as_of))
         need_number("as_of", as_of)
@@ -202,16 +200,6 @@ class PastReader:
             f"{self.tenant.tenant} cannot be read as of revision {revision}: {what}; pass a snapshot of {which}, which "
             "`grantpath mirror` wrote at that time"
         )
-
-
-def _time(text: str) -> datetime:
-    try:
-        return audit_log.moment(text)
-    except InvalidInput:
-        raise InvalidInput(
-            f"as_of={short(repr(text))} is neither a revision nor a time; write a revision, e.g. 41, or a time, e.g. "
-            "2026-01-31T12:00:00Z (UTC if it has no offset)"
-        ) from None
 
 
 def travelled(

@@ -44,10 +44,10 @@ def _counted(found: "LogCheck") -> str:
 
 def prune_log(session: CommandContext, before: str, by: str | None, yes: bool) -> None:
     """`log --prune-before`: asks, then removes the entries before a time or a revision."""
-    from grantpath.engine.change.audit_log import moment
+    from grantpath.engine.change.audit_log import revision_or_time
     from grantpath.engine.change.log_prune import prune
 
-    bound = int(before) if before.isascii() and before.isdigit() else moment(before)
+    bound = revision_or_time("before", before)
     with session.open(history=True) as authorizer:
         if not yes:
             _confirm(authorizer.tenant, prune(authorizer, bound, by, dry_run=True).entries, bound)

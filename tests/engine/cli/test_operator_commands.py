@@ -130,3 +130,20 @@ def test_pruning_takes_a_date_only_with_hyphens(run: Run, root: str) -> None:
     wrong = run("log", "--prune-before", "20260131", "--yes", "--root", root)
     assert (wrong.code, "or a time such as 2026-01-31" in wrong.err) == (2, True)
     assert run("log", "--root", root, "--json").json["answer"] == before
+
+
+@pytest.mark.parametrize(
+    ("before", "says"),
+    [
+        ("9" * 5_000, "before=999999999999999999: "),
+        ("0" * 5_000 + "99", "before=99: "),
+        (
+            "yesterday",
+            "before='yesterday' is neither a revision nor a time; write a revision, e.g. 41, or a time, e.g.",
+        ),
+        ("x" * 5_000, "xxx... is neither a revision nor a time"),
+    ],
+)
+def test_bound_of_a_pruning_is_a_revision_or_a_time(run: Run, root: str, before: str, says: str) -> None:
+    wrong = run("log", "--prune-before", before, "--yes", "--root", root)
+    assert (wrong.code, says in wrong.err, len(wrong.err) < 300) == (2, True, True), wrong.err

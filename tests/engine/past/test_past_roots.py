@@ -70,6 +70,11 @@ def test_missing_names_are_those_of_that_time(auth: Authorizer) -> None:
         auth.who("USE_CATALOG", "catalog:hs", as_of=5)
 
 
+def test_zeros_before_a_revision_have_no_meaning(auth: Authorizer) -> None:
+    assert auth.past("0" * 18 + "5").revision == 5
+    assert auth.past("0" * 5_000).revision == 0
+
+
 def test_time_means_the_last_change_at_or_before_it(auth: Authorizer) -> None:
     for statement in (LEAVE, JOIN):
         auth.change(statement)
@@ -89,6 +94,7 @@ def test_time_means_the_last_change_at_or_before_it(auth: Authorizer) -> None:
     [
         (-1, "as_of=-1 is negative; the first revision is 0"),
         (99, "is at revision 5; it has no revision 99 yet; write an earlier one, or omit as_of"),
+        ("0" * 5_000 + "6", "is at revision 5; it has no revision 6 yet"),
         ("9" * 400, "is at revision 5; it has no revision 999999999999999999 yet"),
         (True, "as_of=True must be an integer"),
         (2.5, "as_of=2.5 must be an integer"),
