@@ -99,7 +99,8 @@ def log(
     if yes:
         raise typer.BadParameter("--yes needs --prune-before")
     if revision is not None:
-        after, before = max(revision - 1, after or 0), min(revision + 1, before or revision + 1)
+        _need_none("--revision", {"--after": after, "--before": before})
+        after, before = revision - 1, revision + 1
     from grantpath.engine.change.audit_log import moment
 
     form = wanted(session.json, format_)
@@ -109,8 +110,8 @@ def log(
             actor=by,
             object=object_,
             subject=subject,
-            since=moment(since) if since else None,
-            until=moment(until) if until else None,
+            since=moment(since) if since is not None else None,
+            until=moment(until) if until is not None else None,
             after=after,
             before=before,
             refused=refused,
@@ -136,7 +137,7 @@ def log(
 
 
 def _need_none(what: str, others: Mapping[str, object]) -> None:
-    """Raises BadParameter if one of the other options, which would have no effect, is given."""
+    """Raises BadParameter if one of the other options is given, which `what` does not go with."""
     for name, value in others.items():
         if value is not None:
             raise typer.BadParameter(f"{what} and {name} cannot be combined; give one of them")

@@ -17,6 +17,7 @@ from grantpath.graph.guard.store import Store
 from grantpath.graph.messages import printable
 
 from ...support.command_line import Run, run
+from ...support.named_roots import named_root
 
 __all__ = ["run"]
 
@@ -238,7 +239,8 @@ def test_the_log_is_filtered_and_paged(run: Run, root: str) -> None:
     refused = run("log", "--refused", "--root", root)
     assert "user:bob" in refused.out and "CREATE_CATALOG" in refused.out
     assert "--before 7" in run("log", "--limit", "1", "--root", root).err
-    assert "is not a time" in run("log", "--since", "yesterday", "--root", root).err
+    for option, wrong in (("--since", "yesterday"), ("--since", ""), ("--until", "")):
+        assert f"'{wrong}' is not a time" in run("log", option, wrong, "--root", root).err
     none = run("log", "--id", "none", "--root", root)
     assert (none.code, none.out, none.err) == (0, "", "no accepted change matches\n")
 
@@ -286,3 +288,21 @@ def test_error_about_a_line_of_a_file_keeps_what_it_knows() -> None:
         absent.index = 0
         raise absent
     assert (str(about.value), about.value.absent) == ("f:3: user:a does not exist; nothing is done", "user:a")
+
+
+def test_the_log_of_one_revision_is_that_of_revision_0_too(run: Run, store: Store, tmp_path: Path) -> None:
+    name = f"metalake:first-{tmp_path.name}"
+    with named_root(store, "gravitino", name, []):
+        assert run("change", "add catalog:mine", "--by", "user:bob", "--root", name).code != 0
+        words = ["log", "--root", name, "--json"]
+        [attempt] = run(*words, "--refused", "--revision", "0").json["answer"]
+        assert (attempt["actor"], attempt["revision"]) == ("user:bob", 0)
+        run("change", "add user:ann", "--root", name)
+        run("change", "add catalog:mine", "--by", "user:ann", "--root", name)
+        assert run(*words, "--refused", "--revision", "0").json["answer"] == [attempt]
+        [later] = run(*words, "--refused", "--revision", "1").json["answer"]
+        assert (later["actor"], later["revision"]) == ("user:ann", 1)
+        assert run(*words, "--revision", "0").json["answer"] == []
+        for option in ("--after", "--before"):
+            wrong = run("log", "--root", name, "--revision", "1", option, "0")
+            assert (wrong.code, f"--revision and {option} cannot be combined" in wrong.err) == (2, True)
