@@ -95,6 +95,17 @@ def cell_text(value: Any, flags: tuple[str, str] = ("no", "yes"), time: Callable
     return str(value)
 
 
+def time_text(at: datetime) -> str:
+    """A time as data: 2026-01-31T12:00:00Z in UTC, with its offset in another zone."""
+    text = at.isoformat()
+    return f"{text.removesuffix('+00:00')}Z" if text.endswith("+00:00") else text
+
+
+def to_second(at: datetime) -> str:
+    """A time for people, without its fraction of a second. It must be in UTC: the zone is not printed."""
+    return f"{at:%Y-%m-%d %H:%M:%S}"
+
+
 def indefinite(type_: str) -> str:
     """A type with its article: `a table`, `an org`."""
     return f"an {type_}" if type_.startswith(("a", "e", "i", "o")) else f"a {type_}"

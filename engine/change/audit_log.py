@@ -17,7 +17,7 @@ from grantpath.graph.errors import InvalidInput
 from grantpath.graph.frozen import Frozen
 from grantpath.graph.language.inputs import need_number, need_page_limit, need_text
 from grantpath.graph.language.reference import Reference
-from grantpath.graph.messages import short
+from grantpath.graph.messages import short, time_text, to_second
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -46,12 +46,12 @@ class Logged(Frozen):
     hash: str | None = None
 
     @field_serializer("at", when_used="json")
-    def _with_offset(self, at: datetime) -> str:
-        return at.isoformat()
+    def _as_text(self, at: datetime) -> str:
+        return time_text(at)
 
     def _repr_html_(self) -> str:
         by = [self.actor or "a fact"] + ([self.as_role] if self.as_role else [])
-        lists = [("by", by), ("at (UTC)", [self.at.isoformat()]), ("reason", [self.reason] if self.reason else [])]
+        lists = [("by", by), ("at (UTC)", [to_second(self.at)]), ("reason", [self.reason] if self.reason else [])]
         return verdict_html("refused" if self.reason else "done", self.statement, lists, self.revision)
 
 

@@ -15,7 +15,7 @@ import typer
 from grantpath.engine.cli.output import emit_model, note, shell_word, show_table
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.files.csv_text import write_csv
-from grantpath.graph.messages import cell_text, printable
+from grantpath.graph.messages import cell_text, printable, time_text
 
 if TYPE_CHECKING:
     from grantpath.engine.answers.listing import ReferencePage
@@ -125,11 +125,7 @@ def _escaped(value: Any) -> str:
 
 
 def _text(value: Any) -> str:
-    return cell_text(value, ("false", "true"), _time)
-
-
-def _time(time: datetime) -> str:
-    return time.isoformat().replace("+00:00", "Z")
+    return cell_text(value, ("false", "true"), time_text)
 
 
 def _plain(value: Any) -> Any:
@@ -144,5 +140,5 @@ def _plain(value: Any) -> Any:
         case None | str() | bool() | int() | float():
             return value
         case datetime():
-            return _time(value)
+            return time_text(value)
     return str(value)

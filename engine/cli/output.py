@@ -6,7 +6,6 @@ import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from grantpath.graph.errors import GrantpathError
@@ -94,11 +93,6 @@ def show_lines(texts: Iterable[str]) -> None:
 def shell_word(text: str) -> str:
     """The text as one word of bash and zsh, for a command that a person can paste."""
     return shlex.quote(text) if text.isprintable() else printable(text)
-
-
-def to_second(at: datetime) -> str:
-    """A time for people: without its fraction of a second, and without UTC."""
-    return f"{at:%Y-%m-%d %H:%M:%S}"
 
 
 def styled(text: str, style: str = "") -> "Text":

@@ -21,7 +21,7 @@ from grantpath.engine.tenants.stored_policy import is_same
 from grantpath.graph.errors import Inconsistent, InvalidInput
 from grantpath.graph.files.remote_path import AnyPath
 from grantpath.graph.language.inputs import need_number
-from grantpath.graph.messages import short
+from grantpath.graph.messages import short, time_text
 
 LAST = datetime(9998, 12, 31, tzinfo=UTC)  # below the maximum of datetime, so that a microsecond can be added
 
@@ -83,7 +83,7 @@ class PastReader:
         if not found:
             raise self._too_early(at)
         if found[-1].at < at and at > datetime.now(UTC):
-            raise InvalidInput(f"{at.isoformat()} is in the future; write an earlier time, or omit as_of")
+            raise InvalidInput(f"{time_text(at)} is in the future; write an earlier time, or omit as_of")
         return found[-1].revision
 
     def entry(self, revision: int) -> Logged:
@@ -97,11 +97,11 @@ class PastReader:
     def _too_early(self, at: datetime) -> InvalidInput:
         name, entries = self.tenant.tenant, self.tenant.ask("log_deltas", after=-1, limit=1)["entries"]
         if not entries:
-            return InvalidInput(f"{name} has no changes yet, and so no revision at {at.isoformat()}; omit as_of")
+            return InvalidInput(f"{name} has no changes yet, and so no revision at {time_text(at)}; omit as_of")
         first = entries[0]["revision"]
         began = self.entry(first)
         return InvalidInput(
-            f"the log of {name} begins at {began.at.isoformat()} (revision {first}), after {at.isoformat()}; write a "
+            f"the log of {name} begins at {time_text(began.at)} (revision {first}), after {time_text(at)}; write a "
             "later time, or a revision"
         )
 

@@ -5,6 +5,7 @@ from grantpath.engine.answers.notebook import verdict_html
 from grantpath.engine.change.audit_log import Logged
 from grantpath.graph.frozen import Frozen
 from grantpath.graph.language.statement import Check
+from grantpath.graph.messages import to_second
 
 
 class Since(Frozen):
@@ -31,7 +32,7 @@ class Since(Frozen):
         if self.change is not None:
             by = f"{self.change.actor or 'a fact'}{f' as {self.change.as_role}' if self.change.as_role else ''}"
             return [
-                f"revision {self.since}, {self.change.at:%Y-%m-%d %H:%M:%S} UTC",
+                f"revision {self.since}, {to_second(self.change.at)} UTC",
                 f"by {by}: {self.change.statement}",
             ]
         if self.complete:

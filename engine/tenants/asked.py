@@ -13,6 +13,7 @@ from grantpath.engine.policy.statement_rules import canonical_reference, canonic
 from grantpath.graph.errors import GrantpathError
 from grantpath.graph.language.reference import MAX_REFERENCE_BYTES, Reference
 from grantpath.graph.language.statement import Check
+from grantpath.graph.messages import time_text
 
 # The parameters of the methods of an authorizer that are references, statements or mappings to references.
 REFERENCES = frozenset(
@@ -84,7 +85,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, bool | int | float):
         return value
     if isinstance(value, datetime):
-        return value.isoformat()
+        return time_text(value)
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")
     if isinstance(value, Mapping):

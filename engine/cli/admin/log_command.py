@@ -9,7 +9,8 @@ from grantpath.engine.cli.admin.log_upkeep import prune_log, verify_log
 from grantpath.engine.cli.change.change_commands import PANEL
 from grantpath.engine.cli.context import CommandContext, command
 from grantpath.engine.cli.list_formats import Format, ListFormat, show_as, wanted
-from grantpath.engine.cli.output import emit, note, show_table, styled, to_second
+from grantpath.engine.cli.output import emit, note, show_table, styled
+from grantpath.graph.messages import to_second
 
 if TYPE_CHECKING:
     from grantpath.engine.change.audit_log import Log, Logged

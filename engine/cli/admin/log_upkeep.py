@@ -10,7 +10,7 @@ import typer
 from grantpath.engine.cli.context import CommandContext
 from grantpath.engine.cli.output import counting, emit, lines, out, styled, warn
 from grantpath.graph.errors import InvalidInput
-from grantpath.graph.messages import counted
+from grantpath.graph.messages import counted, time_text, to_second
 
 if TYPE_CHECKING:
     from grantpath.engine.change.log_verify import LogCheck
@@ -21,14 +21,14 @@ def verify_log(session: CommandContext, head: str | None) -> int:
     with session.open(history=True) as authorizer, counting() as count:
         found = authorizer.verify_log(head, lambda read: count("verifying", read, max(read, authorizer.revision)))
     if session.json:
-        pruned = {**asdict(found.pruned), "at": found.pruned.at.isoformat()} if found.pruned else None
+        pruned = {**asdict(found.pruned), "at": time_text(found.pruned.at)} if found.pruned else None
         emit({**asdict(found), "pruned": pruned})
         return 0 if found else 1
     verdict = styled("verified", "bold green") if found else styled("altered", "bold red")
     out().print(verdict, styled(f" {_counted(found)}"), sep="")
     if found.pruned:
         by = f" by {found.pruned.by}" if found.pruned.by else ""
-        at = f"{found.pruned.at:%Y-%m-%d %H:%M:%S}"
+        at = to_second(found.pruned.at)
         lines(out(), "pruned", [f"entries up to revision {found.pruned.up_to} were removed at {at}{by}"])
     lines(out(), "wrong", found.problems)
     lines(out(), "unseen", found.unseen)
@@ -63,6 +63,7 @@ def prune_log(session: CommandContext, before: str, by: str | None, yes: bool) -
 def _confirm(root: str, entries: int, bound: int | datetime) -> None:
     if not sys.stdin.isatty():
         raise InvalidInput(f"pruning the log of {root} removes {entries:,} entries permanently; confirm it with --yes")
-    warn(f"{entries:,} entries before {bound} will be removed permanently", "yellow")
+    shown = time_text(bound) if isinstance(bound, datetime) else bound
+    warn(f"{entries:,} entries before {shown} will be removed permanently", "yellow")
     if not typer.confirm(f"Prune the log of {root}?", err=True):
         raise InvalidInput("nothing was pruned")

@@ -21,7 +21,7 @@ from grantpath.engine.cli.context import (
 from grantpath.engine.cli.output import WIDE, counting, emit, out, reporting, styled
 from grantpath.engine.transfer.table_formats import Format
 from grantpath.graph.errors import InvalidInput
-from grantpath.graph.messages import how_many, printable
+from grantpath.graph.messages import how_many, printable, time_text, to_second
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -114,11 +114,11 @@ def list_roots(session: CommandContext, dropped: Dropped = False, admins: Admins
 
 def _show_dropped(session: CommandContext, found: "list[dropped_roots.DroppedRoot]") -> None:
     if session.json:
-        emit({"answer": [{**asdict(each), "at": each.at.isoformat()} for each in found], "complete": True})
+        emit({"answer": [{**asdict(each), "at": time_text(each.at)} for each in found], "complete": True})
         return
     for each in found:
         by = f" by {printable(each.by)}" if each.by else ""
-        text = f"  dropped at {each.at:%Y-%m-%d %H:%M:%S}{by}; {each.policy}, revision {each.revision:,}"
+        text = f"  dropped at {to_second(each.at)}{by}; {each.policy}, revision {each.revision:,}"
         out().print(styled(each.root, "bold"), styled(f"{text}, log {each.head or 'without hashes'}"), sep="")
 
 

@@ -8,9 +8,9 @@ import typer
 from grantpath.cypher.catalogue import CatalogueQuestion, catalogue
 from grantpath.engine.cli.context import CommandContext, command
 from grantpath.engine.cli.list_formats import Format, ListFormat, show_as, wanted
-from grantpath.engine.cli.output import emit, note, out, show_table, styled, to_second
+from grantpath.engine.cli.output import emit, note, out, show_table, styled
 from grantpath.graph.errors import InvalidInput
-from grantpath.graph.messages import cell_text
+from grantpath.graph.messages import cell_text, to_second
 
 if TYPE_CHECKING:
     from grantpath.engine.inspection.models import CatalogueAnswer

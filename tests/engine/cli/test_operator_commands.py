@@ -1,6 +1,7 @@
 """Commands for the operator of a root: the operator in the log, dropped roots, verifying and pruning the log."""
 
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -147,3 +148,16 @@ def test_pruning_takes_a_date_only_with_hyphens(run: Run, root: str) -> None:
 def test_bound_of_a_pruning_is_a_revision_or_a_time(run: Run, root: str, before: str, says: str) -> None:
     wrong = run("log", "--prune-before", before, "--yes", "--root", root)
     assert (wrong.code, says in wrong.err, len(wrong.err) < 300) == (2, True, True), wrong.err
+
+
+def test_times_are_written_with_z(run: Run, root: str) -> None:
+    run("change", "add user:cas", "--by", "user:ann", "--root", root)
+    run("change", "add user:cas", "--root", root)
+    assert run("log", "--prune-before", "2", "--yes", "--root", root).code == 0
+    [made, _] = run("log", "--root", root, "--json").json["answer"]
+    [refused] = run("log", "--refused", "--root", root, "--json").json["answer"]
+    pruned = run("log", "--verify", "--root", root, "--json").json["pruned"]
+    assert run("roots", "drop", root, "--yes").code == 0
+    [dropped] = [each for each in run("roots", "--dropped", "--json").json["answer"] if each["root"] == root]
+    for each in (made, refused, pruned, dropped):
+        assert each["at"].endswith("Z") and datetime.fromisoformat(each["at"]).utcoffset() == timedelta()

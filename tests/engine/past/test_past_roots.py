@@ -101,8 +101,8 @@ def test_time_means_the_last_change_at_or_before_it(auth: Authorizer) -> None:
         ("-1", "as_of='-1' is neither a revision nor a time; write a revision, e.g. 41, or a time"),
         ("yesterday", "as_of='yesterday' is neither a revision nor a time"),
         ("", "as_of='' is neither a revision nor a time"),
-        ("2999-01-01", "2999-01-01T00:00:00.00:00 is in the future; write an earlier time, or omit as_of"),
-        ("2001-01-01", "the log of metalake:ml.* begins at .*, after 2001-01-01T00:00:00.00:00; write a later time"),
+        ("2999-01-01", "2999-01-01T00:00:00Z is in the future; write an earlier time, or omit as_of"),
+        ("2001-01-01", "the log of metalake:ml.* begins at .*, after 2001-01-01T00:00:00Z; write a later time"),
         (datetime.max.replace(tzinfo=UTC), "is in the future"),
     ],
 )
