@@ -11,6 +11,8 @@ _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\", "'": "\\'"}
 _LONG = {short: char for char, short in _SHORT.items()}
 _PRINTED = re.compile(r"\$'((?:[^\\']|\\.)*+)'\Z", re.DOTALL)
 _ESCAPE = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8})|.)", re.DOTALL)
+# What Markdown would take for marks. An underscore between letters or digits of any language is not one.
+_MARKS = re.compile(r"[\\`*<>\[\]|#~&]|(?<![^\W_])_|_(?![^\W_])")
 
 
 def printable(text: str) -> str:
@@ -76,6 +78,11 @@ def as_html(value: Any) -> str:
     """A value as HTML: control characters and mark-up in a name have no effect."""
     text = "" if value is None else str(value)
     return escape(printable(text))
+
+
+def as_markdown(text: str) -> str:
+    """A text on one line, escaped so that Markdown shows it as it is, in the cell of a table, too."""
+    return _MARKS.sub(r"\\\g<0>", printable(text))
 
 
 def cell_text(value: Any, flags: tuple[str, str] = ("no", "yes"), time: Callable[[datetime], str] = str) -> str:

@@ -1,7 +1,6 @@
 """Lists in the forms of other programs: `--format` of the commands that print a list."""
 
 import json
-import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
@@ -15,15 +14,12 @@ import typer
 from grantpath.engine.cli.output import emit_model, note, shell_word, show_table
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.files.csv_text import write_csv
-from grantpath.graph.messages import cell_text, printable, time_text
+from grantpath.graph.messages import as_markdown, cell_text, time_text
 
 if TYPE_CHECKING:
     from grantpath.engine.answers.listing import ReferencePage
     from grantpath.engine.answers.tabular import Tabular
     from grantpath.engine.inspection.models import EntityPage, GrantPage, MembershipPage
-
-# What Markdown would take for marks; it leaves an underscore inside a word alone.
-MARKS = re.compile(r"[\\`|*<\[#~&]|(?<!\w)_|_(?!\w)")
 
 
 class ListFormat(StrEnum):
@@ -121,7 +117,7 @@ def _cell(value: Any) -> str | float:
 
 
 def _escaped(value: Any) -> str:
-    return MARKS.sub(lambda found: f"\\{found[0]}", printable(_text(value)))
+    return as_markdown(_text(value))
 
 
 def _text(value: Any) -> str:

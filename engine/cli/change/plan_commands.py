@@ -1,6 +1,5 @@
 """The commands `plan` and `apply`: a change that is reviewed before it is made."""
 
-import re
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -18,14 +17,13 @@ from grantpath.engine.cli.change.change_commands import (
 from grantpath.engine.cli.change.consent import Yes
 from grantpath.engine.cli.context import As, CommandContext, command
 from grantpath.engine.cli.output import emit_model
-from grantpath.graph.messages import counted, printable
+from grantpath.graph.messages import as_markdown, counted, printable
 
 if TYPE_CHECKING:
     from grantpath.engine.change.change_plan import ChangePlan
 
 CHANGES = 3  # the exit code of a plan that changes something
 SHOWN = 500  # the most entries of each list of a plan: facts, losses, gains
-MARKS = re.compile(r"[\\`*<>\[\]|#~&]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")  # _ inside a word has no meaning in Markdown
 File = Annotated[str, typer.Argument(metavar="FILE", help="a file of statements, one per line; - reads standard input")]
 AtRevision = Annotated[int, typer.Option("--at-revision", metavar="REVISION", help="the revision that the plan states")]
 RootId = Annotated[
@@ -87,11 +85,11 @@ def apply(
 def _markdown(planned: "ChangePlan", tenant: str, file: str, by: str | None, as_role: str | None) -> list[str]:
     """The lines of the plan."""
     count, effects = len(planned.changes), planned.effects
-    actor = f", by {_text(by)}{f' as {_text(as_role)}' if as_role else ''}" if by else ""
+    actor = f", by {as_markdown(by)}{f' as {as_markdown(as_role)}' if as_role else ''}" if by else ""
     lines = [
-        f"# Plan for {_text(tenant)} at revision {planned.revision}",
+        f"# Plan for {as_markdown(tenant)} at revision {planned.revision}",
         "",
-        f"{counted(count, 'statements')} of {_text(file)}{actor}: {_text(effects.summary())}.",
+        f"{counted(count, 'statements')} of {as_markdown(file)}{actor}: {as_markdown(effects.summary())}.",
     ]
     signed = [("-", each) for each in planned.removed] + [("+", each) for each in planned.added]
     facts = [f"{sign} {printable(each)}" for sign, each in signed]
@@ -99,12 +97,12 @@ def _markdown(planned: "ChangePlan", tenant: str, file: str, by: str | None, as_
         lines += ["", "## Facts", "", "~~~diff", *facts[:SHOWN], "~~~", *_rest(len(facts))]
     else:
         lines += ["", "Nothing would change."]
-    if notes := [f"- {_text(each.note)}" for each in planned.changes if each.note]:
+    if notes := [f"- {as_markdown(each.note)}" for each in planned.changes if each.note]:
         lines += ["", "## Notes", "", *notes[:SHOWN], *_rest(len(notes))]
     for verb, title in (("lose", "Lost"), ("gain", "Gained")):
         told = [each.sentence() for each in effects.effects if each.effect == verb]
         if told:
-            lines += ["", f"## {title}", "", *(f"- {_text(each)}" for each in told[:SHOWN]), *_rest(len(told))]
+            lines += ["", f"## {title}", "", *(f"- {as_markdown(each)}" for each in told[:SHOWN]), *_rest(len(told))]
     if effects.omitted:
         lines += ["", f"Not compared, because they need a second object: {', '.join(effects.omitted)}."]
     if facts:
@@ -115,8 +113,3 @@ def _markdown(planned: "ChangePlan", tenant: str, file: str, by: str | None, as_
 
 def _rest(count: int) -> list[str]:
     return ["", f"... and {count - SHOWN:,} more; `--json` has all of them."] if count > SHOWN else []
-
-
-def _text(text: str) -> str:
-    """A text on one line, escaped so that Markdown shows it as it is."""
-    return MARKS.sub(r"\\\g<0>", printable(text))
