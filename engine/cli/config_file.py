@@ -137,7 +137,7 @@ def _text(key: str, value: Any, file: Path) -> str:
     is_path = key in PATHS or (key == "policy" and ("/" in value or value.endswith((".yaml", ".yml"))))
     if is_path:
         return str(file.parent.absolute() / Path(value).expanduser())
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return str(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
 def _problem(error: Any) -> str:

@@ -30,6 +30,13 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "grantpath" / "config.toml"
 
 
+@pytest.mark.parametrize(("number", "text"), [("5", "5"), ("5.0", "5"), ("12345.678", "12345.678"), ("0.1", "0.1")])
+@pytest.mark.usefixtures("bare")
+def test_number_of_the_file_keeps_its_digits(run: Run, config: Path, number: str, text: str) -> None:
+    config.write_text(f"[default]\ntimeout = {number}\nuser = 'v1.0'\n")
+    assert (shown(run)["timeout"][0], shown(run)["user"][0]) == (text, "v1.0")
+
+
 def secret(folder: Path, text: str = "s3cret", mode: int = 0o600) -> Path:
     file = folder / "password"
     file.write_text(f"{text}\n")
