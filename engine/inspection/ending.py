@@ -11,6 +11,7 @@ from grantpath.graph.frozen import Frozen
 from grantpath.graph.language.ends import end_of
 from grantpath.graph.language.inputs import need_page_limit
 from grantpath.graph.language.stored_fact import fact_in, fact_text
+from grantpath.graph.messages import short
 
 LAST = "9999-12-31T23:59:59Z"
 
@@ -66,7 +67,9 @@ def _by(within: timedelta | None) -> str:
     if within is None:
         return LAST
     if not isinstance(within, timedelta) or within < timedelta():
-        raise InvalidInput(f"within={within!r} must be a timedelta that is not negative, or None for all ends")
+        raise InvalidInput(
+            f"within={short(repr(within))} must be a timedelta that is not negative, or None for all ends"
+        )
     try:
         return end_of(int((datetime.now(UTC) + within).timestamp()))
     except OverflowError:
