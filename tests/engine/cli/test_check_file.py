@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -177,11 +178,11 @@ def test_endless_input_is_answered_while_it_is_read(facts: str) -> None:
 
 def test_error_about_a_line_keeps_its_code_and_its_question(ask: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(check_file, "BATCH", 2)
-    check_many = Authorizer.check_many
+    check_many: Any = Authorizer.check_many
 
-    def coded(*given: object, **named: object) -> object:
+    def coded(*given: Any, **named: Any) -> Any:
         try:
-            return check_many(*given, **named)  # type: ignore[arg-type]
+            return check_many(*given, **named)
         except Invalid as error:
             error.code = "log_contradicted"
             raise
