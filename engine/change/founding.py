@@ -29,8 +29,7 @@ def create_by(store: Store, tenant: str, policy: Policy, root: Reference, by: st
     Raises Refused, Invalid, InvalidReference, Unknown, Inconsistent, Unavailable.
     """
     actor = Actor(policy.reference(policy.operator(by, root), root), None)
-    known = [other for other, dropped in registry.names(store).items() if not dropped]
-    if not _is_allowed(store, known, actor, root.type):
+    if not _is_allowed(store, registry.present(registry.names(store)), actor, root.type):
         raise Refused(
             f"'add {root}' by {actor.ref} is refused: no root of this database allows {actor.ref} to create another "
             "one; create it without an actor (omit `by`), and set its owner by a fact"

@@ -111,7 +111,7 @@ def _trial(store: Store, wanted: str, name: str | None, default: Policy | None, 
 
 def _find(session: CommandContext, listed: Mapping[str, bool], create: bool) -> tuple[str, bool]:
     """The selected root, and whether it exists. A dropped root is selected only if it is named."""
-    known = [root for root, dropped in listed.items() if not dropped]
+    known = registry.present(listed)
     there = f"the roots are {_some(known)}" if known else "there are no roots yet"
     if session.root is None:
         if len(known) == 1:

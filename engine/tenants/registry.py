@@ -27,7 +27,7 @@ CREATED_MEANWHILE = (
 
 def missing(root: str, known: Mapping[str, bool]) -> Unknown:
     """The error for a root that does not exist; `known` maps each existing root to whether it was dropped."""
-    near = nearest(root, [key for key, dropped in known.items() if not dropped])
+    near = nearest(root, present(known))
     return Unknown(
         f"the root {short(root)} does not exist{near}; check the name, or create it: "
         "Authorizer.open(..., policy=..., create=True), or `grantpath change --create --policy ...`",
@@ -92,12 +92,17 @@ def names(store: Store) -> dict[str, bool]:
     return {row["root"]: row["dropped"] for row in _all(store) if _is_name(row["root"])}
 
 
+def present(known: Mapping[str, bool]) -> list[str]:
+    """Those of the tenants that `names` returns that were not dropped."""
+    return [tenant for tenant, is_dropped in known.items() if not is_dropped]
+
+
 def hidden_members(store: Store) -> dict[str, dict[str, list[str]]]:
     """By root: the members of each group and role that its answers omit, such as the list of service admins. Raises
     InvalidPolicy, Unavailable."""
     found: dict[str, dict[str, list[str]]] = {}
-    for tenant, is_dropped in names(store).items():
-        kept = None if is_dropped else find(store, tenant)
+    for tenant in present(names(store)):
+        kept = find(store, tenant)
         hidden = kept_policy(store, tenant, kept).hidden if kept else []
         if hidden:
             rows = cypher.load("hidden_members").run(store.read, root=tenant, hidden=hidden)

@@ -96,7 +96,7 @@ class LiveNames:
 def _roots(store: "Store") -> list[str]:
     from grantpath.engine.tenants import registry
 
-    return [root for root, dropped in registry.names(store).items() if not dropped]
+    return registry.present(registry.names(store))
 
 
 def _selected(roots: list[str], named: str | None) -> str | None:
