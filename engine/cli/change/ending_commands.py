@@ -3,7 +3,9 @@
 import re
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
@@ -20,7 +22,8 @@ if TYPE_CHECKING:
     from grantpath.graph.guard.store import Store
 
 UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
-SECONDS, LONGEST = 1.0, 30.0  # between two looks of `expire --watch`, and after errors
+SECONDS = 1.0  # between two looks of `expire --watch`
+FIRST, LONGEST = 2.0, 30.0  # the pauses after errors
 MOST_LISTED = 10_000
 MOST = 10_000 * 366 * 86_400  # more than is left until the last year
 Within = Annotated[
@@ -91,31 +94,28 @@ def _expire_all(session: CommandContext, store: "Store", watch: bool) -> None:
 
     store.ends_by(end_due)
 
-    later: dict[str, float] = {}  # when a root is tried again, in which another client writes for long
-
-    def expired() -> list[str]:
-        roots = [root for root, dropped in registry.names(store).items() if not dropped]
-        failed: GrantpathError | None = None
-        for root in roots:
-            if time.monotonic() < later.get(root, 0.0):
-                continue
-            try:
-                store.end_due(root)
-            except Unknown:
-                pass  # it was removed meanwhile
-            except GrantpathError as error:
-                if not error.retryable:
-                    raise
-                later[root], failed = time.monotonic() + LONGEST, error
-                if watch:
-                    warn(f"{error}; trying again", "yellow")
-        if failed is not None and not watch:
-            raise failed
-        return roots
+    def expire_one(root: str) -> None:
+        with suppress(Unknown):  # it was removed meanwhile
+            store.end_due(root)
 
     if watch:
-        _watch(expired)
-    roots = expired()
+        retries = _Retries()
+
+        def look() -> None:
+            for root in registry.present(registry.names(store)):
+                retries.run(root, partial(expire_one, root))
+
+        _watch(look)
+    roots, failed = registry.present(registry.names(store)), None
+    for root in roots:
+        try:
+            expire_one(root)
+        except GrantpathError as error:
+            if not error.retryable:
+                raise
+            failed = error  # a load of one root must not keep the others waiting
+    if failed is not None:
+        raise failed
     if session.json:
         emit({"roots": roots})
     else:
@@ -123,19 +123,35 @@ def _expire_all(session: CommandContext, store: "Store", watch: bool) -> None:
         out().print(styled("done", "bold green"), styled(text), sep="")
 
 
-def _watch(expire: Callable[[], object]) -> NoReturn:
-    """Removes what has ended, again and again. After an error that may pass it waits, longer each time."""
-    pause = SECONDS
-    while True:
+class _Retries:
+    """Works that are repeated. One that fails with an error that may pass is left out for a pause, twice as long after
+    each failure, up to LONGEST; the others go on."""
+
+    def __init__(self) -> None:
+        self._failed: dict[str, tuple[float, float]] = {}  # by name: the end of the pause, and the next pause
+
+    def run(self, name: str, work: Callable[[], object]) -> None:
+        """Does the work, unless it is left out now."""
+        until, pause = self._failed.get(name, (0.0, FIRST))
+        if time.monotonic() < until:
+            return
         try:
-            expire()
-            pause = SECONDS
+            work()
         except GrantpathError as error:
             if not error.retryable:
                 raise
             warn(f"{error}; trying again", "yellow")
-            pause = min(2 * pause, LONGEST)
-        time.sleep(pause)
+            self._failed[name] = time.monotonic() + pause, min(2 * pause, LONGEST)
+        else:
+            self._failed.pop(name, None)
+
+
+def _watch(expire: Callable[[], object]) -> NoReturn:
+    """Removes what has ended, again and again."""
+    retries = _Retries()
+    while True:
+        retries.run("", expire)
+        time.sleep(SECONDS)
 
 
 def _duration(text: str) -> timedelta:

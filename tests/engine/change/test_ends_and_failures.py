@@ -551,7 +551,45 @@ def test_watch_goes_on_after_an_error_that_passes(
 
     monkeypatch.setattr(Authorizer, "expire", expire)
     monkeypatch.setattr(ending_commands, "SECONDS", 0.0)
+    monkeypatch.setattr(ending_commands, "FIRST", 0.0)
     with pytest.raises(GrantpathError, match="the root is gone"):
         ending_commands._watch(auth.expire)
     assert len(expired) == 3
     assert "a load is running; trying again" in capsys.readouterr().err
+
+
+def test_pause_after_errors_grows_and_ends_with_a_success(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, tried, fails = [0.0], list[float](), [True]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+
+    def work() -> None:
+        tried.append(now[0])
+        if fails[0]:
+            raise Inconsistent("a load is running")
+
+    retries = ending_commands._Retries()
+    for second in range(100):
+        now[0] = float(second)
+        retries.run("metalake:a", work)
+    assert tried == [0, 2, 6, 14, 30, 60, 90]
+    fails[0], now[0] = False, 120.0
+    retries.run("metalake:a", work)
+    fails[0], now[0] = True, 121.0
+    retries.run("metalake:a", work)
+    now[0] = 123.0
+    retries.run("metalake:a", work)
+    assert tried[-3:] == [120, 121, 123]
+
+
+def test_watch_of_all_roots_goes_on_if_they_cannot_be_listed(
+    auth: Authorizer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def gone(_: Store) -> dict[str, bool]:
+        raise GrantpathError("enough")
+
+    monkeypatch.setattr(registry, "names", once(Unavailable("the connection is gone"), gone))
+    monkeypatch.setattr(ending_commands, "SECONDS", 0.0)
+    monkeypatch.setattr(ending_commands, "FIRST", 0.0)
+    with pytest.raises(GrantpathError, match="enough"):
+        ending_commands._expire_all(CommandContext(), auth.store, watch=True)
+    assert capsys.readouterr().err == "the connection is gone; trying again\n"
