@@ -180,8 +180,8 @@ class CommandContext:
         """The authorizer of the selected root.
 
         With `create` a root that does not exist is created, with `policy` if the options name none, and as the actor
-        `by`; for a `dry_run` under a key that no caller sees, and it is removed when the authorizer is closed. A
-        dropped root is opened only for its `history`.
+        `by`. In a dry run the root is created under a hidden key and removed on close. A dropped root is opened only
+        for its `history`.
 
         Raises Unknown with the names of the existing roots, Invalid, InvalidPolicy, Unavailable, ServerError.
         """

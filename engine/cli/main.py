@@ -175,8 +175,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _prepare_streams() -> None:
-    """Escapes output that cannot be encoded, and discards output to streams that were closed before the start. Other
-    programs get and give UTF-8, because escapes would change names and make JSON unreadable."""
+    """Prepares the streams: on a terminal, what it cannot show is escaped. In a pipe or a file, input and output are
+    always UTF-8, because escapes would change names and make JSON unreadable. Output to streams that were closed before
+    the start is discarded."""
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):

@@ -24,8 +24,8 @@ _QUIET = ContextVar("quiet", default=False)
 
 @contextmanager
 def quietly(quiet: bool) -> Iterator[None]:
-    """Prints no progress and no notes in the block if `quiet`; answers, errors and warnings are printed, and that an
-    answer is a part."""
+    """Prints no progress and no notes in the block if `quiet`. Answers, errors, warnings and notes that an answer is
+    incomplete are printed."""
     before = _QUIET.set(quiet)
     try:
         yield
