@@ -222,7 +222,7 @@ def moment(text: str) -> datetime:
 def in_utc(at: datetime) -> datetime:
     """The same moment in UTC. Raises InvalidInput if the time has no zone: the zone of this computer is a guess."""
     if not isinstance(at, datetime):
-        raise InvalidInput(f"{at!r} is not a time; pass a datetime, e.g. datetime(2026, 1, 31, tzinfo=UTC)")
+        raise InvalidInput(f"{short(repr(at))} is not a time; pass a datetime, e.g. datetime(2026, 1, 31, tzinfo=UTC)")
     if at.utcoffset() is None:
         raise InvalidInput(
             f"{at!r} has no zone; pass a time with one, e.g. datetime.now(UTC) or datetime.now().astimezone()"

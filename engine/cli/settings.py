@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.language.inputs import need_seconds
+from grantpath.graph.messages import short
 
 if TYPE_CHECKING:
     from grantpath.engine.cli.context import CommandContext
@@ -127,6 +128,7 @@ def _seconds(text: str | None) -> float:
     try:
         seconds = float(text or 0)
     except ValueError:
-        raise InvalidInput(f"{VARIABLES['timeout']}={text!r} is not a number of seconds; write e.g. 10") from None
+        given = short(repr(text))
+        raise InvalidInput(f"{VARIABLES['timeout']}={given} is not a number of seconds; write e.g. 10") from None
     need_seconds(VARIABLES["timeout"], seconds)
     return seconds

@@ -10,7 +10,7 @@ from grantpath.engine.cli.context import CommandContext, command
 from grantpath.engine.cli.list_formats import Format, ListFormat, show_as, wanted
 from grantpath.engine.cli.output import emit, note, out, show_table, styled
 from grantpath.graph.errors import InvalidInput
-from grantpath.graph.messages import cell_text, to_second
+from grantpath.graph.messages import cell_text, short, to_second
 
 if TYPE_CHECKING:
     from grantpath.engine.inspection.models import CatalogueAnswer
@@ -60,7 +60,7 @@ def question(
 def _pair(text: str) -> tuple[str, str]:
     key, sign, value = text.partition("=")
     if not sign or not key:
-        raise InvalidInput(f"{text!r} is not PARAMETER=VALUE; write e.g. subject=user:bob")
+        raise InvalidInput(f"{short(repr(text))} is not PARAMETER=VALUE; write e.g. subject=user:bob")
     return key, value
 
 

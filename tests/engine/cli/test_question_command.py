@@ -69,6 +69,7 @@ def test_wrong_words_name_the_remedy(run: Run, facts: str) -> None:
     for words, message in (
         (["who_is_in_a_grop"], "did you mean who_is_in_a_group?"),
         (["who_is_in_a_group"], "group is missing; give it, e.g. group=group:readers"),
+        (["who_is_in_a_group", "x" * 5_000], "xxx... is not PARAMETER=VALUE"),
         (["who_is_in_a_group", "role:analyst"], "'role:analyst' is not PARAMETER=VALUE; write e.g. subject=user:bob"),
         (["who_is_in_a_group", "group=role:a", "group=role:b"], "a parameter is given twice; give each once"),
         (["recent_changes", "limit=3"], "no parameter 'limit'; it takes none"),

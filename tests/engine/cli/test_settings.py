@@ -260,8 +260,8 @@ def test_help_does_not_read_the_file(run: Run, config: Path) -> None:
     assert run("--help").code == run("check", "--help").code == run("--version").code == 0
 
 
-@pytest.mark.parametrize("text", ["x", "0", "nan"])
+@pytest.mark.parametrize("text", ["x", "x" * 5_000, "0", "nan"])
 def test_wrong_timeout_of_the_variable_is_an_error(run: Run, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setenv("GRANTPATH_TIMEOUT", text)
     ran = run("config")
-    assert ran.code == 2 and "GRANTPATH_TIMEOUT=" in ran.err
+    assert ran.code == 2 and "GRANTPATH_TIMEOUT=" in ran.err and len(ran.err) < 200
