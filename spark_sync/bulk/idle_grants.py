@@ -1,4 +1,4 @@
-"""Finds grants without effect: dead grants give access to no existing user, shadowed grants are cancelled by a DENY.
+"""Finds grants without effect: shadowed grants are cancelled by a DENY, dead grants have no effect for another reason.
 
 docs/report.md defines both. All sums are computed on columns; there are loops only over kinds of grants, conditions,
 places with a DENY, and grantees.
@@ -38,7 +38,8 @@ class IdleGrants:
     denied_at: Ints  # the position of the nearest place with such a DENY; -1 if the reason is not SHADOWED
     users: Ints  # the number of users that have the grant
     grants: int  # the number of all ALLOW and DENY grants
-    not_judged: int  # grants that may be without effect: on tags, and ALLOWs of operations that have no bulk answers
+    on_tags: int  # grants that hold for what has the tag; they are not judged
+    unanswered: int  # ALLOW grants with operations that have no bulk answers; they may be NOTHING_OPEN
 
 
 class _Judge:
@@ -52,8 +53,19 @@ class _Judge:
         size = len(self.facts.key)
         self.reason = np.zeros(size, np.int64)
         self.denied_at = np.full(size, -1, np.int64)
-        self.not_judged = 0
+        self.unanswered = 0
         self.rows_of = {key: np.flatnonzero(self.facts.key == at) for at, key in enumerate(self.facts.keys)}
+        self.grants_of = {
+            key: rows
+            for key, rows in self.rows_of.items()
+            if key.kind in (FactKind.ALLOW, FactKind.DENY) and not key.of_tag
+        }
+        # what a grant gives to the objects that have its tag is not known from the conditions on the tag itself
+        self.judged = {
+            key: rows
+            for key, rows in self.grants_of.items()
+            if source.policy.names.privilege_by_tag(key.granted, key.place) is None
+        }
         self._existing: dict[str, Ints] = {}
 
     # ---- reach of a grant ------------------------------------------------------------------------------------
@@ -155,13 +167,13 @@ class _Judge:
         operations = {number for (name, _), number in self.answers.numbers.items() if not name.isupper()}
         candidate = np.zeros(len(self.reason), np.bool_)
         by_condition: dict[int, list[tuple[Ints, GrantUse]]] = {}
-        for key, rows in self.rows_of.items():
+        for key, rows in self.judged.items():
             uses = [(use.condition, use) for use in self.uses.uses.get(key, ()) if use.condition in operations]
-            if key.kind is not FactKind.ALLOW or key.of_tag or not uses:
+            if key.kind is not FactKind.ALLOW or not uses:
                 continue
             left = rows[self.reason[rows] == 0]
             if not all(number in index for number, _ in uses):
-                self.not_judged += len(left)
+                self.unanswered += len(left)
                 continue
             candidate[left] = True
             for number, use in uses:
@@ -177,18 +189,13 @@ class _Judge:
 def idle_grants(source: Snapshot, answers: ConditionAnswers, holders: UsersByPrincipal) -> IdleGrants:
     """The grants of a snapshot without effect. Raises InvalidInput if the snapshot cannot be read."""
     judge = _Judge(source, answers, holders)
-    grants = 0
-    for key, rows in judge.rows_of.items():
-        if key.kind in (FactKind.ALLOW, FactKind.DENY) and not key.of_tag:
-            grants += len(rows)
-            if source.policy.names.privilege_by_tag(key.granted, key.place):
-                judge.not_judged += len(rows)
-            else:
-                judge.find_dead(key, rows)
-    for key, rows in judge.rows_of.items():
-        if key.kind is FactKind.ALLOW and not key.of_tag:
+    for key, rows in judge.judged.items():
+        judge.find_dead(key, rows)
+    for key, rows in judge.judged.items():
+        if key.kind is FactKind.ALLOW:
             judge.find_shadowed(key, rows)
     judge.find_nothing_open()
+    grants = sum(map(len, judge.grants_of.values()))
     row = np.flatnonzero(judge.reason)
     row = row[np.lexsort((judge.facts.principal[row], judge.facts.place[row], judge.reason[row]))]
     return IdleGrants(
@@ -197,7 +204,8 @@ def idle_grants(source: Snapshot, answers: ConditionAnswers, holders: UsersByPri
         judge.denied_at[row],
         holders.count[judge.facts.principal[row]],
         grants,
-        judge.not_judged,
+        grants - sum(map(len, judge.judged.values())),
+        judge.unanswered,
     )
 
 

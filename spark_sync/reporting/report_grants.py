@@ -31,7 +31,7 @@ def grant_parts(contents: Contents) -> Parts:
 
 
 def dead(contents: Contents) -> Table:
-    """The grants that give access to no existing user."""
+    """The grants without effect that are not shadowed."""
     return _grants(contents, contents.idle.reason != Idle.SHADOWED, "dead-grants", "Dead grants", "Why")
 
 

@@ -49,7 +49,7 @@ class SnapshotReport:
     revision: int
     users: int
     grants: int
-    dead: int  # grants that give access to no existing user
+    dead: int  # ALLOW and DENY grants without effect for existing users and objects
     shadowed: int  # ALLOW grants that a DENY cancels for each of their users
     since: int | None = None  # the revision of the older snapshot, if there is one
     gained: int | None = None  # users that gained access since then; None if the policy changed meanwhile

@@ -107,7 +107,7 @@ def test_answers_are_the_same_without_dead_and_shadowed_grants(
     for seed in range(size(12, 1)):
         made = world(policy, seed)
         reasons, found = judged(made, tmp_path / str(seed))
-        assert (found.grants, found.not_judged) == (len(made.grants), 0)
+        assert (found.grants, found.on_tags, found.unanswered) == (len(made.grants), 0, 0)
         before = answers(made)
         certain = {grant for grant, reason in reasons.items() if reason is not Idle.NOTHING_OPEN}
         less = without(made, certain)
@@ -189,4 +189,4 @@ def test_grants_whose_names_have_no_answers_are_counted_as_not_judged(tmp_path: 
     source = Snapshot(write_access(write_snapshot(made, tmp_path / "some"), ["load_table"]))
     answers = condition_answers(source)
     found = idle_grants(source, answers, UsersByPrincipal(source, answers.users))
-    assert (found.reason.tolist(), found.not_judged) == ([Idle.NO_USER], 3)
+    assert (found.reason.tolist(), found.unanswered) == ([Idle.NO_USER], 3)

@@ -1,5 +1,6 @@
 """The report says what its figures leave out: names without bulk answers, and when facts end."""
 
+import re
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -43,10 +44,12 @@ def test_report_of_some_names_says_so_where_it_counts(made: Path, tmp_path: Path
     access(made)
     every = words(made, tmp_path / "every.html")
     assert "on this page: grantpath access was run" not in every and "they can use no name on any object" in every
+    assert "no bulk answers here" not in every and "Not judged: grants on tags" not in every
     access(made, ["load_table", "load_schema"])
     some = words(made, tmp_path / "some.html")
     assert "Only load_schema, load_table count on this page: grantpath access was run for these names alone." in some
     assert "they can use none of these names on any object" in some
+    assert re.search(r"with an operation that has no bulk answers here \(\d+ in all\); run grantpath", some)
     assert "Names that were not given to grantpath access: " in some
     access(made, ["load_table"])
     one = words(made, tmp_path / "one.html")
