@@ -16,6 +16,7 @@ from grantpath.spark_sync.reporting.scales import ticks
 
 FOLDER = Path(__file__).with_name("templates")
 LONGEST_PIECE = 24  # letters of a name that stay together on a line, if the name has no better place for a break
+SIZES = ((10**3, "k"), (10**6, "M"), (10**9, "G"), (10**12, "T"))
 _PIECES = re.compile(rf"[^._@/\-]{{1,{LONGEST_PIECE}}}[._@/\-]*|[._@/\-]+")
 
 
@@ -83,11 +84,12 @@ def percent(share: float) -> str:
 
 
 def short(value: float) -> str:
-    """A number in at most five characters."""
-    for size, sign in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
-        if value >= size and value >= 10_000:
-            return f"{value / size:.3g}{sign}"
-    return f"{value:.0f}"
+    """A number in at most five characters; below 10,000 as a whole number, from there with three digits."""
+    if value < 9_999.5:
+        return f"{value:.0f}"
+    # from 999.5 on, a number is rounded to 1000, which is 1 of the next size
+    size, sign = next((each for each in SIZES if value < 999.5 * each[0]), SIZES[-1])
+    return f"{value / size:.3g}{sign}"
 
 
 def sort_key(value: str | float | None) -> str:

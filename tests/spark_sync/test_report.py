@@ -486,6 +486,9 @@ def test_page_names_what_it_leaves_out(page: str) -> None:
 def test_page_shows_shares_and_counts_in_few_characters() -> None:
     assert [*map(percent, (0, 0.0001, 0.123, 0.99999, 1))] == ["0%", "<0.1%", "12.3%", ">99.9%", "100%"]
     assert [*map(short, (0, 9_999, 10_000, 65_536, 1_048_576))] == ["0", "9999", "10k", "65.5k", "1.05M"]
+    borders = [9_999.5, 99_949, 999_499, 999_500, 999_600, 999_499_999, 999_500_000, 999_999_999]
+    assert [*map(short, borders)] == ["10k", "99.9k", "999k", "1M", "1M", "999M", "1G", "1G"]
+    assert max(len(short(10**power - less)) for power in range(15) for less in (0, 1)) <= 5
 
 
 @pytest.mark.parametrize(
