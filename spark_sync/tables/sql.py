@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from grantpath.spark_sync.session.snapshot import SCHEMA, Snapshot
 QUOTED = re.compile("'(?:[^']|'')*'")
 WORD = re.compile(rf"{QUOTED.pattern}|\w+|\S")
 FILE_URI = re.compile("^file:(//(localhost(?=/))?)?", re.IGNORECASE)
+ABSENT = re.compile("not found|does not (have|exist)")  # in what DuckDB says about a column that is not there
 READS = ("select", "explain", "copy")  # DuckDB's kinds of statements; a COPY writes a file, and no view
 
 
@@ -60,20 +62,23 @@ def sql(snapshot: AnyPath | str, statement: str) -> SqlAnswer:
             return SqlAnswer(columns, rows, source.meta.revision)
         except duckdb.Error as error:
             what = str(error).partition("\n\nLINE")[0].replace("\n", " ").strip()
-            views = f"; the views are {_names(database)}" if isinstance(error, duckdb.CatalogException) else ""
-            raise InvalidInput(f"DuckDB: {what}{views}") from None
+            if isinstance(error, duckdb.CatalogException):
+                what += f"; the views are {_names(database)}"
+            elif isinstance(error, duckdb.BinderException) and ABSENT.search(what):
+                what += "; the statement `describe VIEW` lists the columns of a view"
+            raise InvalidInput(f"DuckDB: {what}") from None
 
 
 def need_outside(folder: AnyPath, statement: str) -> None:
     """Raises InvalidInput if a statement would write into a folder, or into one around it: an option of COPY removes
     what is there. EXPLAIN ANALYZE writes, too."""
     words = _words(statement)
-    begin = next((at for at, (word, _) in enumerate(words) if word not in ("explain", "analyze")), 0)
+    begin = next(at for at, (word, _) in enumerate(words) if word not in ("explain", "analyze"))  # or the end
     for at, (word, kind) in enumerate(words):
         inner = at > begin and (word, kind) == ("copy", "keyword") and words[at - 1][0] == "("
         if inner and (words[at + 1][0] == "(" or words[at + 1][1] in ("identifier", "keyword")):
             raise InvalidInput('a COPY inside of a statement is not run; write it alone, or the name as "copy"')
-    if not words or words[begin] != ("copy", "keyword"):
+    if words[begin] != ("copy", "keyword"):
         return
     target, options = _target(words[begin:])
     named = {word for word, _ in options} & {"filename_pattern", "file_extension"}
@@ -91,13 +96,13 @@ def need_outside(folder: AnyPath, statement: str) -> None:
 
 def _words(statement: str) -> list[tuple[str, str]]:
     """The tokens of a statement without comments, each with DuckDB's word for its kind; keywords are in small letters,
-    and texts have their quotes."""
+    and texts have their quotes. The last one is an empty word of the kind `end`."""
     import duckdb
 
     raw = statement.encode()
     tokens = duckdb.tokenize(statement)  # it counts bytes
-    ends = [at for at, _ in tokens[1:]] + [len(raw)]
-    texts = [raw[at:end].decode() for (at, _), end in zip(tokens, ends, strict=True)]
+    begins = [at for at, _ in tokens]
+    texts = [raw[at:end].decode() for at, end in pairwise([*begins, len(raw)])]
     pairs = [(WORD.match(text), kind.name) for text, (_, kind) in zip(texts, tokens, strict=True)]
     words = [(found[0], kind) for found, kind in pairs if found and kind != "comment"]
     return [*((word if word[0] == "'" else word.lower(), kind) for word, kind in words), ("", "end")]

@@ -103,6 +103,10 @@ def test_copy_to_a_name_relative_to_the_snapshot_is_refused(snapshot: Path, monk
         sql(".", f"copy ({WHO}) to 'meta.json' (format csv)")
 
 
+def test_describe_lists_the_columns_of_a_view(snapshot: Path) -> None:
+    assert [row[0] for row in sql(snapshot, "describe reach").rows] == ["subject", "name", "type", "objects"]
+
+
 def test_words_of_copy_can_be_names(snapshot: Path) -> None:
     assert sql(snapshot, 'select 1 as copy, 2 as "to"').columns == ["copy", "to"]
     assert sql(snapshot, "explain select count(*) as copy from users").rows
@@ -135,6 +139,17 @@ def test_copy_writes_a_file(snapshot: Path, tmp_path: Path) -> None:
             "select * from reech",
             "the views are below, effective, exposure, grants, members, names, objects, owners",
         ),
+        (
+            "select people from reach",
+            '"people" not found .*; the statement `describe VIEW` lists the columns of a view$',
+        ),
+        ("select r.name from reach", 'table "r" not found! .*; the statement `describe VIEW` lists the columns'),
+        (
+            "select reach.people from reach",
+            "does not have a column .*; the statement `describe VIEW` lists the columns",
+        ),
+        ("select * from reach join names using (ref)", "does not exist .*; the statement `describe VIEW` lists the"),
+        ("select name, count(*) from reach", "must appear in the GROUP BY clause [^;]*$"),
     ],
 )
 def test_other_statements_are_refused(snapshot: Path, statement: str, message: str) -> None:

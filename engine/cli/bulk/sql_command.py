@@ -26,9 +26,10 @@ def register(app: typer.Typer) -> None:
 def sql(session: CommandContext, snapshot: Snapshot, statement: Statement, format_: Format = None) -> None:
     """Ask a snapshot in SQL, by DuckDB in this process.
 
-    The views are objects, subjects, users, below, members, effective, grants and owners; after `grantpath access` also
-    names, reach and exposure, and expand after `access --expand`. COPY writes the answer into a file of Parquet or CSV.
-    This needs no server and no Spark: pip install 'grantpath[review]'.
+    The views are objects, subjects, users, below, members, effective, grants, owners and tags; after `grantpath access`
+    also names, reach and exposure, and expand after `access --expand`. `describe VIEW` lists the columns of a view.
+    COPY writes the answer into a file of Parquet or CSV. This needs no server and no Spark: pip install
+    'grantpath[review]'.
     """
     from grantpath.spark_sync.tables.sql import sql as ask
 
