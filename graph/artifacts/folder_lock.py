@@ -77,7 +77,7 @@ class _LockHolder:
     def _look(self) -> bool:
         """Is it suspended now? Also updates `name`."""
         try:
-            pid = int(self._file.read_text())
+            pid = int(self._file.read_text(encoding="utf-8"))
             process = psutil.Process(pid)
             self.name = f"process {pid} ({short(' '.join(process.cmdline()))})"
             return process.status() == psutil.STATUS_STOPPED

@@ -46,7 +46,7 @@ class Jar:
 def read_lock(lock: Path) -> list[Jar]:
     """The jars of a lock file: lines `group:artifact:version[:classifier] sha256 size`, `#` a comment."""
     jars = []
-    for line in lock.read_text().splitlines():
+    for line in lock.read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
             coordinate, sha256, size = line.split()
             group, artifact, version, classifier = (*coordinate.split(":"), "")[:4]

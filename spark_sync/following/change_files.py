@@ -159,7 +159,7 @@ def next_number(out: AnyPath) -> int:
     try:
         if isinstance(out, Path):
             need_not_named_pipe("the number of the next file", out / NEXT)
-        return int((out / NEXT).read_text())
+        return int((out / NEXT).read_text(encoding="utf-8"))
     except FileNotFoundError:
         return 0
     except (OSError, ValueError) as error:
@@ -203,5 +203,5 @@ def _reserve(out: Path, number: int) -> None:
     fresh = out / f".{NEXT}.new"
     fresh.unlink(missing_ok=True)
     fresh.touch(mode=0o600)
-    fresh.write_text(str(number + 1))
+    fresh.write_text(str(number + 1), encoding="utf-8")
     fresh.replace(out / NEXT)

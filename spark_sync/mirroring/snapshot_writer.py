@@ -174,7 +174,7 @@ def finish(folder: AnyPath, root: str, policy: Policy, marks: TenantMarks, close
     marks."""
     for name in MIRRORED:
         need_readable(folder, name)
-    (folder / POLICY_FILE).write_text(policy.source)
+    (folder / POLICY_FILE).write_text(policy.source, encoding="utf-8")
     meta = SnapshotMeta(
         root=root,
         made=marks.made or None,
@@ -186,5 +186,5 @@ def finish(folder: AnyPath, root: str, policy: Policy, marks: TenantMarks, close
         ends=marks.ends,
         counts={name: count(folder, name) for name in MIRRORED},
     )
-    (folder / "meta.json").write_text(meta.model_dump_json(indent=2))
+    (folder / "meta.json").write_text(meta.model_dump_json(indent=2), encoding="utf-8")
     return meta

@@ -51,7 +51,7 @@ def from_repository(spark_version: str, instead: str, progress: ReportLine) -> l
         try:
             found = fetch_with_needed(source, wanted)
         except NotFetched as error:
-            absent.write_text(source.address)
+            absent.write_text(source.address, encoding="utf-8")
             progress(
                 f"{wanted} could not be fetched from {urlsplit(source.address).hostname}: {error}; "
                 f"{instead} will do. For this jar, check the network and the proxy, name a mirror in GRANTPATH_MAVEN, "
@@ -77,7 +77,9 @@ def _artifact(spark_version: str) -> str:
 
 def _was_asked(absent: Path, source: Repository) -> bool:
     try:
-        return absent.read_text() == source.address and 0 <= time.time() - absent.stat().st_mtime < AGAIN
+        return (
+            absent.read_text(encoding="utf-8") == source.address and 0 <= time.time() - absent.stat().st_mtime < AGAIN
+        )
     except FileNotFoundError:
         return False
 
@@ -92,7 +94,7 @@ def _store(found: dict[Coordinate, bytes], folder: Path) -> None:
             name = Path(each.path("jar")).name
             (fresh / name).write_bytes(content)
             sums.append(f"{hashlib.sha256(content).hexdigest()}  {name}\n")
-        (fresh / SUMS).write_text("".join(sums))
+        (fresh / SUMS).write_text("".join(sums), encoding="utf-8")
         shutil.rmtree(folder, ignore_errors=True)
         fresh.rename(folder)
 
@@ -100,7 +102,7 @@ def _store(found: dict[Coordinate, bytes], folder: Path) -> None:
 def _sound(folder: Path) -> list[Path]:
     """The jars of this folder; none if one is missing or has been changed."""
     try:
-        lines = (folder / SUMS).read_text().splitlines()
+        lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
         jars = [(folder / name, expected) for expected, _, name in (line.partition("  ") for line in lines)]
         sound = all(hashlib.sha256(jar.read_bytes()).hexdigest() == expected for jar, expected in jars)
     except FileNotFoundError:
