@@ -25,8 +25,8 @@ def building(target: Path, replace: bool = False) -> Iterator[Path]:
     It is private: folders have the mode 0700 and files 0600, independent of the umask. A folder that a killed process
     left is removed first. Each new folder has another name, because Spark's tasks go on for a while after their job has
     failed, and would write into the folder of the next run. Raises InvalidInput if the target already exists or cannot
-    be created, if another process is writing it, or if it is in a snapshot that has versions, and GrantpathError if the
-    disk is full.
+    be created, if another process is writing it, if the disk has no locks, or if it is in a snapshot that has versions,
+    and GrantpathError if the disk is full.
     """
     if os.path.lexists(target) and not replace:
         raise _exists(target)
@@ -60,7 +60,8 @@ def building(target: Path, replace: bool = False) -> Iterator[Path]:
 
 
 def _remove_remains(target: Path) -> None:
-    """Removes new folders of the target that were left, also those of versions in which they had one name."""
+    """Removes new folders of the target that were left, also those of older releases of grantpath, which gave all of
+    them one name."""
     ours = re.compile(rf"\.{re.escape(target.name)}\.([0-9a-f]{{8}}\.)?new")
     for each in [*target.parent.iterdir()]:
         if ours.fullmatch(each.name):
@@ -68,8 +69,8 @@ def _remove_remains(target: Path) -> None:
 
 
 def _put_back(former: Path, target: Path, fresh: Path) -> None:
-    """Gives a folder that was to be replaced its name again; if it was replaced, it gets that of a folder that can be
-    removed, because a half of it must not be taken for a whole one."""
+    """After a failed replacement, gives the old folder its name back. After a successful one, renames the old folder to
+    a temporary name and deletes it: if this is interrupted, the rest is not taken for a whole folder."""
     if former.exists():
         former.rename(fresh if target.exists() else target)
         shutil.rmtree(fresh, ignore_errors=True)
@@ -97,8 +98,8 @@ def alone(target: Path) -> Iterator[None]:
     """Locks the target by a lock file next to it.
 
     A link in the place of the target is not followed: in a snapshot it points to another version after each update.
-    Raises InvalidInput if another process has the lock. The lock ends with the process; its forked children do not have
-    the lock.
+    Raises InvalidInput if another process has the lock, or the disk has no locks. The lock ends with the process; its
+    forked children do not have the lock.
     """
     path = Path(os.path.realpath(target.parent)) / f".{target.name}.lock"
     handle = None
@@ -156,6 +157,9 @@ def _locked(path: Path, target: Path) -> int | None:
         raise InvalidInput(
             f"{target} is being written by another process; wait until it ends, then run the command again"
         ) from None
+    except OSError as error:  # e.g. NFS without a service for locks
+        os.close(handle)
+        raise InvalidInput(f"{path} cannot be locked ({error.strerror}); name a folder on another disk") from error
     os.close(handle)
     return None
 

@@ -1,5 +1,7 @@
 """Snapshots on disk are private, written by one process at a time, and bounded and checked when they are read."""
 
+import errno
+import fcntl
 import json
 import os
 import re
@@ -340,6 +342,20 @@ def test_snapshot_can_be_in_a_folder_of_any_name(tmp_path: Path, monkeypatch: py
 def test_folder_name_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="the name is not UTF-8"):
         spark_session.place(Path(os.fsdecode(b"/tmp/\xff")))
+
+
+def test_disk_without_locks_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_locks(handle: int, operation: int) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", no_locks)
+    files = psutil.Process().num_fds()
+    with (
+        pytest.raises(InvalidInput, match=r"\.out\.lock cannot be locked \(No locks available\); name a folder on ano"),
+        building(tmp_path / "out"),
+    ):
+        pass
+    assert psutil.Process().num_fds() == files
 
 
 def test_a_folder_has_one_lock_under_all_its_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
