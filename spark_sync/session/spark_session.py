@@ -208,7 +208,7 @@ def _start(jars: Sequence[Path]) -> SparkSession:
     os.environ["JAVA_HOME"] = str(java_for("spark-3.5" if _old_spark() else "spark-4.0"))
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    cores = len(os.sched_getaffinity(0))
+    cores = usable_cores()
     with tempfile.NamedTemporaryFile("w", suffix=".properties") as logging:
         logging.write(LOGGING)
         logging.flush()
@@ -251,6 +251,11 @@ def _start(jars: Sequence[Path]) -> SparkSession:
             raise ServerError(
                 f"Spark did not start ({reason}); check JAVA_HOME ({os.environ['JAVA_HOME']}) and {MEMORY_VARIABLE}"
             ) from error
+
+
+def usable_cores() -> int:
+    """The number of cores that this process may use. Some systems, such as macOS, tell only how many there are."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _has_python(jar: Path) -> bool:
