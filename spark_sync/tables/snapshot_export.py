@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol, get_args
+from typing import Literal, Protocol, assert_never, get_args
 
 import pyarrow as pa
 
@@ -112,13 +112,17 @@ def _properties(source: Snapshot) -> dict[str, str]:
 
 
 def _writer(format: Format, fresh: Path, out: Path, properties: dict[str, str]) -> _Writer:
-    if format == "delta":
-        from grantpath.spark_sync.tables.delta_tables import DeltaTables
+    match format:
+        case "delta":
+            from grantpath.spark_sync.tables.delta_tables import DeltaTables
 
-        return DeltaTables(fresh, out, properties)
-    from grantpath.spark_sync.tables.iceberg_tables import IcebergTables
+            return DeltaTables(fresh, out, properties)
+        case "iceberg":
+            from grantpath.spark_sync.tables.iceberg_tables import IcebergTables
 
-    return IcebergTables(fresh, out, properties)
+            return IcebergTables(fresh, out, properties)
+        case _:
+            assert_never(format)
 
 
 def _write(source: Snapshot, name: str, writer: _Writer, progress: ReportLine) -> ExportedTable:
