@@ -117,15 +117,15 @@ class TableStream:
     tables: Iterator[pa.Table]
 
 
-def stream_bounded(files: Sequence[AnyPath], kinds: Mapping[str, Kind], max_text: int = MAX_TEXT_BYTES) -> TableStream:
+def stream_bounded(files: Sequence[AnyPath], kinds: Mapping[str, Kind]) -> TableStream:
     """Like `read_bounded`, with plain strings, but not all in memory: about one row group of a file at a time.
 
     A table has at most STREAM_ROWS rows, and strings of at most STREAM_BYTES bytes. The footers are checked at once;
-    the iterator raises InvalidInput for rows that cannot be read, or a string longer than `max_text`.
+    the iterator raises InvalidInput for rows that cannot be read, or a string longer than MAX_TEXT_BYTES.
     """
     footers = _check_footers(files, kinds, list(kinds))
     parts = zip(files, footers.files, strict=True)
-    tables = (each for file, footer in parts for each in _parts(file, footer, kinds, footers.schema, max_text))
+    tables = (each for file, footer in parts for each in _parts(file, footer, kinds, footers.schema, MAX_TEXT_BYTES))
     return TableStream(footers.schema, footers.rows, tables)
 
 

@@ -41,7 +41,6 @@ def answer_many(
     states: Iterable[TenantState],
     questions: Sequence[BulkQuestion],
     progress: ReportLine,
-    spark: SparkEngine | None = None,
 ) -> list[BulkAnswer]:
     """The answers in order: true or false for a check, references in byte order for a question.
 
@@ -61,7 +60,7 @@ def answer_many(
             answers[at] = error
     busy = [one for one in numbered.values() if one.asked]
     if busy:
-        spark = spark or engine(progress)
+        spark = engine(progress)
         _close_all(spark, busy)
         jobs = spark.spark.sparkContext.parallelize([one.job() for one in busy], min(len(busy), 8))
         for one, found in zip(busy, jobs.map(_answer_all).collect(), strict=True):

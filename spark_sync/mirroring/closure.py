@@ -96,13 +96,13 @@ def composition(engine: SparkEngine) -> Composition:
     return Messages() if engine.graphframes else Joins()
 
 
-def close(by: Composition, subjects: DataFrame, members: DataFrame, keep: Keep = in_session) -> DataFrame:
+def close(by: Composition, subjects: DataFrame, members: DataFrame) -> DataFrame:
     """(subject, holder) from `subjects(id)` and `members(source, target)`; unsorted, without duplicates."""
-    reach, _ = close_containers(by, members, keep)
+    reach, _ = close_containers(by, members, in_session)
     return with_members(by, subjects, members, reach)
 
 
-def close_containers(by: Composition, members: DataFrame, keep: Keep = in_session) -> tuple[DataFrame, int]:
+def close_containers(by: Composition, members: DataFrame, keep: Keep) -> tuple[DataFrame, int]:
     """(source, target) without duplicates, and their number: each group and role with all that it is in, and itself."""
     began = time.monotonic()
     containers, many = keep(members.select("target").distinct())
