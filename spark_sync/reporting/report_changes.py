@@ -149,7 +149,7 @@ class Changes:
     @property
     def has_tags(self) -> bool:
         """Whether the policy of one of the snapshots has tags."""
-        return any(each.policy.names.file.tags for each in (self.before, self.comparison.new))
+        return any(each.policy.file.tags for each in (self.before, self.comparison.new))
 
     @cached_property
     def _access(self) -> tuple[ChangedPairs, ChangedPairs]:
