@@ -109,13 +109,14 @@ class ChangedAccess(NamedTuple):
 
 
 class Comparison:
-    """An older and a newer snapshot of one tenant. Raises InvalidInput for two tenants or policies."""
+    """An older and a newer snapshot of one root. Raises InvalidInput for two roots or policies."""
 
     def __init__(self, old: Snapshot, new: Snapshot) -> None:
         if (old.meta.root, old.meta.policy) != (new.meta.root, new.meta.policy):
             raise InvalidInput(
                 f"{old.named_folder} is of {old.meta.root} ({old.meta.policy}), {new.named_folder} of {new.meta.root} "
-                f"({new.meta.policy}); compare two snapshots of one tenant"
+                f"({new.meta.policy}); compare two snapshots of one root with one policy: name an older one of "
+                f"{new.meta.root} ({new.meta.policy}) first"
             )
         self.old, self.new = old, new
         facts, existing = (_facts(old), _facts(new)), (_existing(old), _existing(new))

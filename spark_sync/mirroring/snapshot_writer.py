@@ -80,7 +80,7 @@ class Positions:
 def outside() -> Inconsistent:
     """The error for a graph that was edited without grantpath."""
     return Inconsistent(
-        "a relationship connects the tenant to an entity outside; the graph was edited by hand; remove the relationship"
+        "a relationship connects the root to an entity outside; the graph was edited by hand; remove the relationship"
     )
 
 

@@ -247,7 +247,8 @@ def test_other_version_of_the_policy_compares_facts_only(
     [
         (
             {"root": "metalake:other"},
-            r"other is of metalake:other \(gravitino\), \S*new of metalake:main .*; compare two snapshots of one ten",
+            r"other is of metalake:other \(gravitino\), \S*new of metalake:main .*; compare two snapshots of one root "
+            r"with one policy: name an older one of metalake:main \(gravitino\) first$",
         ),
         ({"policy": "cdap"}, r"other is of metalake:main \(cdap\), \S*new of metalake:main \(gravitino\); compare two"),
         (
