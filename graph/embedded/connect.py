@@ -115,4 +115,4 @@ def _seen() -> "ServerStatus | None":
 
 def _login(server: "ServerStatus") -> Connection:
     assert server.uri and server.password_file, f"the server in {server.home} is not up"
-    return Connection(server.uri, server.user, server.password_file.read_text().strip())
+    return Connection(server.uri, server.user, server.password_file.read_text(encoding="utf-8").strip())

@@ -85,7 +85,7 @@ class Release:
     @property
     def number(self) -> str:
         """The full version in the lock file, e.g. 5.26.30."""
-        found = re.search(r"^org\.neo4j:neo4j:(\S+)", self.lock.read_text(), re.MULTILINE)
+        found = re.search(r"^org\.neo4j:neo4j:(\S+)", self.lock.read_text(encoding="utf-8"), re.MULTILINE)
         assert found, f"{self.lock} lists no org.neo4j:neo4j"
         return found[1]
 
@@ -193,19 +193,20 @@ class ServerHome:
             pagecache=pagecache,
         )
         options = JVM_OPTIONS.format(heap=heap, classpath=os.pathsep.join(map(str, jars)))
-        (self.folder / "conf" / "neo4j.conf").write_text(settings + self.release.settings)
-        (self.folder / "conf" / "java.args").write_text(options)
+        # both have paths, whose bytes may be no text in this locale
+        (self.folder / "conf" / "neo4j.conf").write_bytes(os.fsencode(settings + self.release.settings))
+        (self.folder / "conf" / "java.args").write_bytes(os.fsencode(options))
 
     def remember(self, record: Record) -> None:
         """Saves the ports and the process of the last start."""
         fresh = self._record.with_suffix(".new")
-        fresh.write_text(json.dumps(asdict(record)))
+        fresh.write_text(json.dumps(asdict(record)), encoding="utf-8")
         fresh.replace(self._record)
 
     def recall(self) -> Record | None:
         """The record that `remember` saved; None if it is missing or unreadable."""
         try:
-            return Record(**json.loads(self._record.read_text()))
+            return Record(**json.loads(self._record.read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError):
             return None
 
@@ -214,7 +215,7 @@ class ServerHome:
 
         Raises ServerError if the server has data but the password file is missing or empty.
         """
-        known = self.password_file.read_text().strip() if self.password_file.exists() else ""
+        known = self.password_file.read_text(encoding="utf-8").strip() if self.password_file.exists() else ""
         if known:
             self.password_file.chmod(0o600)
             return known
@@ -226,7 +227,7 @@ class ServerHome:
         password = secrets.token_urlsafe(18)
         self._set_initial(password)
         descriptor = os.open(self.password_file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "w") as handle:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as handle:
             os.fchmod(descriptor, 0o600)
             handle.write(password + "\n")
         return password
@@ -240,7 +241,7 @@ class ServerHome:
         folder = self.folder / "data" / "dbms"
         folder.mkdir(exist_ok=True)
         credential = f"SHA-256,{digest.hex()},{salt.hex()},1024"
-        (folder / "auth.ini").write_text(f"{USER}:{credential}:\n")
+        (folder / "auth.ini").write_text(f"{USER}:{credential}:\n", encoding="utf-8")
 
 
 def server_home(version: str | None, home: Path | None) -> ServerHome:
