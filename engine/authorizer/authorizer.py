@@ -945,7 +945,9 @@ class Authorizer(OpenTenant):
             )
         spelled = partial(canonical_statement, self.policy, self.root)
         lists = {"added": added, "removed": removed}
-        entry = {name: [*map(spelled, need_list("statements", each, None))] for name, each in lists.items()}
+        entry = {
+            name: [*map(spelled, need_list(f"statements for {name}=", each, None))] for name, each in lists.items()
+        }
         facts = self._facts()
 
         def compared(version: "FactVersion") -> Effects:

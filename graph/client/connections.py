@@ -176,6 +176,11 @@ class Connections:
         self._pools = self._open()
         remake_in_children(self)
 
+    @property
+    def closed(self) -> bool:
+        """Whether `close` was called."""
+        return self._closed
+
     def reading(self, meanwhile: Callable[[], None] | None = None) -> "neo4j.Session":
         """A session for a query that never waits for a lock. `meanwhile` is called as soon as this thread has sent it,
         while the server works on it; it must be quick, and its errors close the connection."""

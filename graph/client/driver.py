@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     import neo4j
 
 FORBIDDEN = "Neo.ClientError.Security.Forbidden"
-TIMED_OUT = "Neo.ClientError.Transaction.TransactionTimedOut"  # with which the codes of both kinds of timeouts begin
+TIMED_OUT = "Neo.ClientError.Transaction.TransactionTimedOut"  # by the server's own limit
+TIMED_OUT_OURS = f"{TIMED_OUT}ClientConfiguration"
 READ_ONLY = (  # the errors of a write by a user who may only read, and in a database that can only be read
     FORBIDDEN,
     "Neo.ClientError.General.ForbiddenOnReadOnlyDatabase",
@@ -132,9 +133,9 @@ def in_words(uri: str, error: Exception) -> Unavailable:
         )
     if code.startswith("Neo.ClientError.Statement"):
         return Unavailable(f"{uri} cannot run a query: {text}; use Neo4j 5.26 LTS or 2026.x")
-    if code.startswith(TIMED_OUT):
-        return Unavailable(
-            f"{uri} did not answer within the timeout; ask again, or with a longer one (timeout=, --timeout or "
-            "GRANTPATH_TIMEOUT)"
+    if code in (TIMED_OUT, TIMED_OUT_OURS):
+        limit = (
+            "db.transaction.timeout of the server" if code == TIMED_OUT else "timeout=, --timeout, GRANTPATH_TIMEOUT"
         )
+        return Unavailable(f"{uri} did not answer within the timeout; ask again, or with a longer one ({limit})")
     return Unavailable(f"{uri} did not answer: {text}; ask again")

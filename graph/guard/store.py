@@ -94,7 +94,8 @@ class Store:
         return self._timeout
 
     def close(self) -> None:
-        """Closes every connection; later calls raise Unavailable."""
+        """Closes every connection; later calls raise Unavailable. Waits a moment for the thread that removes what ends,
+        if it is asking now."""
         timer.forget(self)
         self._connections.close()
 
@@ -298,18 +299,20 @@ class Store:
         return True
 
     def end_next(self, root: str) -> float | None:
-        """Removes the facts of the root that have ended, as `end_due`. Returns the seconds until the next one ends, by
-        the server's clock, infinity if none does; None if the root does not exist, or the database user may only read.
-        Raises the errors of `write`."""
-        while not self.only_reads:
-            rows = cypher.load("next_end").run(self.read_values, root=root)
-            if not rows:
-                return None
-            seconds: float = math.inf if rows[0]["seconds"] is None else rows[0]["seconds"]
-            if seconds > 0:
-                return seconds
-            self.end_due(root)
-        return None
+        """Removes facts of the root that have ended, as many as one transaction may. Returns the seconds until the next
+        call: until the next fact ends, by the server's clock, or a moment if some have ended. None if the store is
+        closed. Raises the errors of `write`."""
+        if self._connections.closed:
+            return None
+        if self.only_reads:
+            return READER_SECONDS
+        rows = cypher.load("next_end").run(self.read_values, root=root)
+        if not rows or rows[0]["seconds"] is None:
+            return math.inf
+        seconds: float = rows[0]["seconds"]
+        if seconds > 0:
+            return seconds
+        return LONG_PAUSE if self.end_some(root) else READER_SECONDS
 
     def _await_end(self, root: str) -> None:
         """Waits until another client has removed what has ended."""

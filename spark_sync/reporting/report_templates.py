@@ -84,7 +84,7 @@ def percent(share: float) -> str:
 
 
 def short(value: float) -> str:
-    """A number in at most five characters; below 10,000 as a whole number, from there with three digits."""
+    """A number below 10^14 in at most five characters; below 10,000 as a whole number, from there with three digits."""
     if value < 9_999.5:
         return f"{value:.0f}"
     # from 999.5 on, a number is rounded to 1000, which is 1 of the next size

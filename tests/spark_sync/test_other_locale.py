@@ -37,6 +37,6 @@ def run(script: str, snapshot: Path) -> list[str]:
 
 def test_snapshot_of_a_root_with_other_letters_is_written_and_read(tmp_path: Path) -> None:
     out = tmp_path / "snapshot"
-    assert run(WRITING, out)[0] == "ANSI_X3.4-1968"
+    assert run(WRITING, out)[0] != "UTF-8"
     assert Snapshot(out).meta.root == "metalake:`größe`"
     assert run(READING, out) == [r"'metalake:`gr\xf6\xdfe`'", "gravitino"]

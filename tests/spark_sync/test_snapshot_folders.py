@@ -345,17 +345,24 @@ def test_folder_name_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
 
 
 def test_disk_without_locks_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    locked, closed, close = list[int](), list[int](), os.close
+
     def no_locks(handle: int, operation: int) -> None:
+        locked.append(handle)
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 
+    def noted(handle: int) -> None:
+        closed.append(handle)
+        close(handle)
+
     monkeypatch.setattr(fcntl, "flock", no_locks)
-    files = psutil.Process().num_fds()
+    monkeypatch.setattr(os, "close", noted)
     with (
         pytest.raises(InvalidInput, match=r"\.out\.lock cannot be locked \(No locks available\); name a folder on ano"),
         building(tmp_path / "out"),
     ):
         pass
-    assert psutil.Process().num_fds() == files
+    assert locked and locked[0] in closed
 
 
 def test_a_folder_has_one_lock_under_all_its_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from neo4j.exceptions import Neo4jError
 
 from grantpath.engine import Authorizer, Unavailable
 from grantpath.graph.client.driver import in_words
@@ -213,3 +214,16 @@ def test_command_says_it_in_one_line(
             ran = run(*words, "--uri", uri)
             assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1), ran
             assert ran.err.startswith(f"error: {uri}") and says in ran.err
+
+
+@pytest.mark.parametrize(
+    ("code", "remedy"),
+    [
+        ("TransactionTimedOut", "db.transaction.timeout of the server"),
+        ("TransactionTimedOutClientConfiguration", "--"),
+    ],
+)
+def test_query_that_takes_too_long_names_the_limit_that_ended_it(code: str, remedy: str) -> None:
+    error = Neo4jError._hydrate_neo4j(code=f"Neo.ClientError.Transaction.{code}", message="The transaction has been")
+    says = str(in_words("bolt://db.example.com", error))
+    assert "did not answer within the timeout; ask again, or with a longer one (" in says and remedy in says

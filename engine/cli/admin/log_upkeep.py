@@ -47,7 +47,7 @@ def prune_log(session: CommandContext, before: str, by: str | None, yes: bool) -
     from grantpath.engine.change.audit_log import revision_or_time
     from grantpath.engine.change.log_prune import prune
 
-    bound = revision_or_time("before", before)
+    bound = revision_or_time("--prune-before", before)
     with session.open(history=True) as authorizer:
         if not yes:
             _confirm(authorizer.tenant, prune(authorizer, bound, by, dry_run=True).entries, bound)

@@ -57,7 +57,7 @@ def test_revision_of_a_dry_run_is_a_number(auth: Authorizer, at: Any) -> None:
 def test_facts_of_a_dry_run_are_lists(auth: Authorizer, statements: Any) -> None:
     revision = auth.revision_now()
     for added, removed in ((statements, []), ([], statements)):
-        with pytest.raises(InvalidInput, match="is not a list of statements; wrap a single one in a list"):
+        with pytest.raises(InvalidInput, match=r"is not a list of statements for (added|removed)=; wrap a single"):
             auth.effects_of(added, removed, at=revision)
 
 

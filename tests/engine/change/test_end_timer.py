@@ -2,17 +2,19 @@
 
 import gc
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
-from threading import Event, Timer, enumerate
+from threading import Event, Thread, Timer
 from typing import Any
 
 import pytest
 
 from grantpath.engine import Authorizer, Unavailable, Unknown
+from grantpath.engine.change.ending import end_due
 from grantpath.engine.memory.memory_authorizer import authorizer
-from grantpath.graph.errors import GrantpathError
 from grantpath.graph.guard import end_timer
 from grantpath.graph.guard.end_timer import EndTimer
 from grantpath.graph.guard.store import Store
@@ -75,10 +77,9 @@ def stored(auth: Authorizer) -> list[str]:
 
 def test_fact_is_removed_when_it_ends_though_nobody_asks(auth: Authorizer, opened: Store) -> None:
     auth.change(f"{OTHER} until {LATE}")  # the first fact that ends takes longer
-    end = end_text(datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=5))
-    auth.change(f"{GRANT} until {end}")
     Authorizer(opened, auth.tenant, auth.policy, auth.root)
-    assert stored(auth) == ["MODIFY_TABLE", "SELECT_TABLE"]
+    end = end_text(datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=10))
+    auth.change(f"{GRANT} until {end}")
     until(lambda: stored(auth) == ["MODIFY_TABLE"])
     [entry] = auth.log(limit=1)
     assert (entry.statement, end_text(entry.at)) == (f"ended: {GRANT} until {end}", end)
@@ -107,33 +108,57 @@ def test_root_without_facts_that_end_is_not_watched(auth: Authorizer, opened: St
     assert timer._thread is None
 
 
-def test_user_who_may_only_read_is_not_watched_for_long(
+def test_user_who_may_only_read_is_tried_again_later(
     auth: Authorizer, timer: EndTimer, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("grantpath.graph.guard.store.ENDS_SECONDS", 0.1)
+    """The database may only be read-only for a while."""
     auth.change(f"{GRANT} until {LATE}")
     clock(LATE)
     with as_reader(auth) as reader:
+        end_piece = reader.store._guard.end_piece
         reader.store.watch_ends(auth.tenant)
-        until(lambda: timer._thread is None)
-        assert (reader.store.only_reads, stored(auth)) == (True, ["SELECT_TABLE"])
+        until(lambda: reader.store.only_reads)
+        assert stored(auth) == ["SELECT_TABLE"]
+        monkeypatch.setattr(reader.store._guard, "end_piece", auth.store._guard.end_piece)
+        assert (end_piece, stored(auth)) != (reader.store._guard.end_piece, [])
+        reader.store._reader_until = 0.0
+        until(lambda: stored(auth) == [])
 
 
-def test_root_that_is_gone_is_not_watched_any_more(opened: Store, timer: EndTimer) -> None:
-    opened.watch_ends("metalake:never_made")
-    until(lambda: timer._thread is None)
+def test_root_that_is_created_after_the_first_look_is_watched(
+    auth: Authorizer, opened: Store, timer: EndTimer, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened.ends_by(end_due)
+    looked, end_next = Event(), opened.end_next
+
+    def noted(root: str) -> float | None:
+        found = end_next(root)
+        looked.set()
+        return found
+
+    monkeypatch.setattr(opened, "end_next", noted)
+    opened.watch_ends("metalake:ends_later")
+    assert looked.wait(SECONDS)
+    late = Authorizer.open("metalake:ends_later", "gravitino", create=True)
+    try:
+        late.given([*FACTS, f"{GRANT} until {LATE}"])
+        clock(LATE)
+        until(lambda: stored(late) == [])
+    finally:
+        late.close()
+        Authorizer.drop_root("metalake:ends_later", confirm="metalake:ends_later")
 
 
 class Answers:
     """A store that returns or raises these, one by one, and notes the questions."""
 
-    def __init__(self, *answers: float | GrantpathError | None) -> None:
+    def __init__(self, *answers: float | Exception | None) -> None:
         self.answers, self.asked = list(answers), list[str]()
 
     def end_next(self, root: str) -> float | None:
         self.asked.append(root)
         answer = self.answers.pop(0)
-        if isinstance(answer, GrantpathError):
+        if isinstance(answer, Exception):
             raise answer
         return answer
 
@@ -149,11 +174,18 @@ class Endless:
         return 0.01
 
 
-def test_error_that_may_pass_is_followed_by_another_look(timer: EndTimer) -> None:
-    store = Answers(Unavailable("not now"), 0.01, Unknown("gone"))
+def test_error_is_followed_by_another_look_and_keeps_no_other_root_waiting(
+    timer: EndTimer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(end_timer, "AFTER_ERROR", 0.02)
+    store, other = Answers(Unavailable("not now"), ZeroDivisionError(), Unknown("gone"), None), Answers(0.01, None)
     timer.watch(store, "metalake:a")
+    timer.watch(other, "metalake:b")
     until(lambda: timer._thread is None)
-    assert store.asked == ["metalake:a"] * 3
+    assert (store.asked, other.asked) == (["metalake:a"] * 4, ["metalake:b"] * 2)
+    assert [each.getMessage() for each in caplog.records if each.exc_info] == [
+        "metalake:a: what has ended is left to the next question"
+    ]
 
 
 def test_thread_that_has_ended_begins_again(timer: EndTimer) -> None:
@@ -167,10 +199,11 @@ def test_thread_that_has_ended_begins_again(timer: EndTimer) -> None:
 def test_one_thread_watches_all_roots_of_all_stores(timer: EndTimer) -> None:
     first, second = Answers(0.01, None, None), Answers(None)
     timer.watch(first, "metalake:a")
+    thread = timer._thread
     timer.watch(first, "metalake:b")
     timer.watch(second, "metalake:a")
-    assert sum(each.name == "grantpath-ends" for each in enumerate()) == 1
-    until(lambda: timer._thread is None)
+    assert thread is not None
+    thread.join(SECONDS)
     assert ({*first.asked}, len(first.asked), second.asked) == ({"metalake:a", "metalake:b"}, 3, ["metalake:a"])
 
 
@@ -209,7 +242,7 @@ def test_store_that_is_closed_waits_for_the_look_in_progress(timer: EndTimer) ->
 
 def test_closed_store_asks_nothing_more(auth: Authorizer, timer: EndTimer) -> None:
     """Of many that are closed at random moments, none is in the middle of a query then."""
-    failed: list[object] = []
+    failed, begun = list[object](), 0
     auth.change(f"{OTHER} until {LATE}")
     for at in range(30):
         store = Store(auth.store.connection, timeout=60)
@@ -230,8 +263,10 @@ def test_closed_store_asks_nothing_more(auth: Authorizer, timer: EndTimer) -> No
         time.sleep(0.002 * at)
         store.close()
         assert looks.count("begun") == looks.count("ended")
+        begun += len(looks)
     until(lambda: timer._thread is None)
     assert failed == []
+    assert begun, "no store was closed after a look"
 
 
 def test_forked_child_watches_nothing_until_it_opens_a_root(timer: EndTimer) -> None:
@@ -245,17 +280,59 @@ def test_forked_child_watches_nothing_until_it_opens_a_root(timer: EndTimer) -> 
     assert timer._thread is not None
 
 
-def test_thread_that_an_error_of_its_own_has_ended_is_replaced(
+def test_store_that_a_finalizer_closes_in_the_thread_waits_for_nothing(timer: EndTimer) -> None:
+    class Closing:
+        closed = False
+
+        def end_next(self, _: str) -> float:
+            timer.forget(self)
+            self.closed = True
+            return 0.01
+
+    store = Closing()
+    timer.watch(store, "metalake:a")
+    until(lambda: store.closed)
+    timer.forget(store)
+
+
+def test_process_ends_while_a_look_is_in_progress() -> None:
+    """Then the thread does not run any more, and a finalizer that closes the store must not wait for it."""
+    program = """
+import time
+from grantpath.graph.guard import end_timer
+from grantpath.graph.guard.end_timer import timer
+
+class Slow:
+    def end_next(self, root):
+        print("looks", flush=True)
+        time.sleep(1_000)
+
+    def __del__(self):
+        timer.forget(self)
+        print("closed", flush=True)
+
+end_timer.FIRST = 0.0
+store = Slow()
+timer.watch(store, "metalake:a")
+while timer._looks_at is None:
+    time.sleep(0.01)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=SECONDS)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("looks")
+
+
+def test_process_that_may_start_no_thread_leaves_it_to_the_questions(
     timer: EndTimer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    failed: list[object] = []
-    monkeypatch.setattr("threading.excepthook", lambda failure: failed.append(failure.exc_type))
-    broken, store = Answers(), Answers(None)
-    timer.watch(broken, "metalake:a")
-    thread = timer._thread
-    assert thread is not None
-    thread.join(SECONDS)
-    assert failed == [IndexError]
+    def refused(_: Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    store = Answers(None)
+    with monkeypatch.context() as patch:
+        patch.setattr(Thread, "start", refused)
+        timer.watch(store, "metalake:a")
+    assert timer._thread is None
     timer.watch(store, "metalake:a")
     until(lambda: timer._thread is None)
     assert store.asked == ["metalake:a"]

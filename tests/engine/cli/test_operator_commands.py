@@ -140,7 +140,7 @@ def test_pruning_takes_a_date_only_with_hyphens(run: Run, root: str) -> None:
         ("0" * 5_000 + "99", "before=99: "),
         (
             "yesterday",
-            "before='yesterday' is neither a revision nor a time; write a revision, e.g. 41, or a time, e.g.",
+            "--prune-before='yesterday' is neither a revision nor a time; write a revision, e.g. 41, or a time, e.g.",
         ),
         ("x" * 5_000, "xxx... is neither a revision nor a time"),
     ],
