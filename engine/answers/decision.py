@@ -66,6 +66,9 @@ class Decision(Frozen):
     `because` lists the reasons if it is allowed, `missing` what the nearest remedy would change if it is not.
     `revision` is the revision of the graph that was read. All of these are for operators: they can reveal roles,
     groups, DENYs and existing names that are similar to a missing one. `public` is for end users.
+
+    `ends_due` is true if facts have ended, are still stored at this revision, and were left out. It is only so for a
+    database user who may not remove them.
     """
 
     allowed: bool
@@ -73,6 +76,7 @@ class Decision(Frozen):
     question: Check
     because: list[str]
     missing: list[str]
+    ends_due: bool = False
 
     if not TYPE_CHECKING:
 
@@ -187,6 +191,7 @@ class Explanation(Decision):
             question=self.question,
             because=self.because,
             missing=self.missing,
+            ends_due=self.ends_due,
         )
 
 

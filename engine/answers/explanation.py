@@ -56,6 +56,7 @@ def _explanation(decision: Decision, remedy: Remedy | None, paths: Iterable[Grap
         question=decision.question,
         because=decision.because,
         missing=remedy.texts if remedy else [],
+        ends_due=decision.ends_due,
         paths=sorted(by_text) or decision.because,
         typed_paths=tuple(by_text[text] for text in sorted(by_text)),
         remedy=[*remedy.statements] if remedy else [],

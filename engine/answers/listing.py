@@ -71,11 +71,12 @@ class Page:
 
 class ReferencePage(ReferenceTable[str]):
     """The references of one page of a list, in byte order. `after` is the last one if more follow: pass it as `after`
-    for the next page, and `revision` as `at`."""
+    for the next page, and `revision` as `at`. `ends_due` as in Decision."""
 
     question: Who | Which
     answer: tuple[str, ...]
     after: str | None
+    ends_due: bool = False
 
     def references(self) -> Iterable[str]:
         return self.answer
@@ -113,6 +114,11 @@ class Listing:
         self._first = ask(after=page.after or "", limit=self._size(None if page.limit is None else page.limit + 1))
         self.revision = int(self._first["revision"])
         page.check_revision(tenant, self.revision)
+
+    @property
+    def ends_due(self) -> bool:
+        """Whether facts have ended, are still stored at this revision, and were left out, as in Decision."""
+        return bool(self._first.get("left_out"))
 
     @property
     def first(self) -> Row:
@@ -177,7 +183,12 @@ class Listing:
         answer = tuple(refs if complete else refs[: self._limit])
         after = None if complete else answer[-1]
         return ReferencePage(
-            revision=self.revision, complete=complete, question=self.question, answer=answer, after=after
+            revision=self.revision,
+            complete=complete,
+            question=self.question,
+            answer=answer,
+            after=after,
+            ends_due=self.ends_due,
         ).knowing(self._one_segment)
 
     def with_next(self) -> Iterator[str]:

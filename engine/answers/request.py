@@ -252,15 +252,23 @@ def decision(
     """The decision that an answer means. Raises Unknown if what the question needs does not exist."""
     tenant.need_existing(question.needed, answer["known"])
     acted = answer["acting"]
-    return decided(tenant.policy, tenant.root, words, any(each["allowed"] for each in acted), row["revision"], acted)
+    allowed, left_out = any(each["allowed"] for each in acted), row.get("left_out", ())
+    return decided(tenant.policy, tenant.root, words, allowed, row["revision"], acted, left_out)
 
 
 def decided(
-    policy: Policy, root: Reference, words: Check, allowed: bool, revision: int, acted: Sequence[Mapping[str, Any]]
+    policy: Policy,
+    root: Reference,
+    words: Check,
+    allowed: bool,
+    revision: int,
+    acted: Sequence[Mapping[str, Any]],
+    left_out: Sequence[str],
 ) -> Decision:
-    """The decision on a check whose references are canonical."""
+    """The decision on a check whose references are canonical. `left_out` are facts that have ended, and are stored."""
     evidence = Evidence(policy, root, words, evaluation, acted)  # in place of the reasons, which cost more
-    return unchecked(Decision, {"allowed": allowed, "revision": revision, "question": words, "_evidence": evidence})
+    found = {"allowed": allowed, "revision": revision, "question": words, "ends_due": bool(left_out)}
+    return unchecked(Decision, {**found, "_evidence": evidence})
 
 
 class OneSuggestion:

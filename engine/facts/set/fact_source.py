@@ -19,7 +19,8 @@ class FactSource:
 
     def answers(self, questions: Sequence[ResolvedQuestion]) -> Checked:
         """The answers to checks in order, and a row with their revision."""
-        return answers(self.facts, questions), {"revision": self.facts.version.revision}
+        version = self.facts.version
+        return answers(self.facts, questions), {"revision": version.revision, "left_out": version.left_out}
 
     def deciding(self) -> Deciding:
         """What decides many checks."""

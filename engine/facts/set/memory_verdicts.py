@@ -131,7 +131,7 @@ class MemoryVerdicts:
         grants, principals = version.grants.get(number), version.effective(subject)
         allowed = family.plan.allows(family.granted.bits_with(grants, principals))
         acted = Acted(allowed, family.granted, grants, principals, version.numbers.refs)
-        return request.decided(self._policy, self._root, check, allowed, version.revision, acted)
+        return request.decided(self._policy, self._root, check, allowed, version.revision, acted, version.left_out)
 
     def _apart(self, row: Row) -> Verdict:
         """The verdict on a check that shares nothing, or is the first that does."""

@@ -375,18 +375,22 @@ def test_copy_of_a_user_who_may_only_read_leaves_out_what_has_ended(
             answered = replica_of(reader).answered
             for each in (reader, reader, with_replica(opened)):  # one that is read now, too
                 decision = each.check("user:bob", "SELECT_TABLE", "table:hr.s.t")
-                assert (decision.allowed, decision.revision) == (False, stored)
+                assert (decision.allowed, decision.revision, decision.ends_due) == (False, stored, True)
                 assert can_modify(each) is modifies
                 assert list(each.who("SELECT_TABLE", "table:hr.s.t")) == []
             assert replica_of(reader).answered == answered + 6
         assert stored_revision(auth) == stored  # nothing was removed
         after = reader.who("SELECT_TABLE", "table:hr.s.t")
         assert (after.revision, after == before, [*before], [*after]) == (stored, False, ["user:bob"], [])
+        assert [each.ends_due for each in (before, after, before.read(), after.read())] == [False, True] * 2
+        many = reader.check_many([("user:bob", "SELECT_TABLE", TABLE)] * (FEW + 1))
+        assert {each.ends_due for each in many} == {True}
         says = [each.message for each in caplog.records if "answers from memory leave them out" in each.message]
         assert len(says) == 4, "once for each copy and each time that other facts have ended"
         auth.expire()
         assert (can(reader), can_modify(reader)) == (False, False)
-        assert reader.check("user:bob", "SELECT_TABLE", "table:hr.s.t").revision == stored + 2
+        decision = reader.check("user:bob", "SELECT_TABLE", "table:hr.s.t")
+        assert (decision.revision, decision.ends_due) == (stored + 2, False)
 
 
 def test_copy_leaves_the_question_to_the_database_if_another_client_removes_what_has_ended(

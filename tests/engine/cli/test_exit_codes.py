@@ -62,7 +62,7 @@ ASKED = Check(subject="user:bob", name="load_table", object="table:hr.public.sta
 
 def fixed(allowed: bool) -> Decision:
     reasons = {"because": ["it is fixed"] * allowed, "missing": ["it is fixed"] * (not allowed)}
-    return Decision(allowed=allowed, revision=1, question=ASKED, **reasons)
+    return Decision(allowed=allowed, revision=1, question=ASKED, **reasons)  # type: ignore[arg-type]
 
 
 @dataclass
