@@ -126,7 +126,10 @@ def test_grant_that_works_only_through_its_tag_is_not_dead(policy: Policy, tmp_p
     assert ("user:ann", "read", "table:c.u") in answers(world, grants) - answers(world, set())
     assert (named, found.grants, found.on_tags, found.unanswered) == ({}, 1, 1, 0)
     page = report(tmp_path / "live", tmp_path / "report.html").file.read_text(encoding="utf-8")
-    assert "Not judged: grants on tags (1 in all)" in page and "no bulk answers here" not in page
+    assert (
+        "Not judged: grants on tags that hold for what has the tag (1 in all)" in page
+        and "no bulk answers here" not in page
+    )
 
 
 def test_grant_is_not_shadowed_by_a_deny_above_its_tag(policy: Policy, tmp_path: Path) -> None:

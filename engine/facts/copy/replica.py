@@ -383,7 +383,7 @@ class CopySource:
         """The answers to checks. A few are computed while the proof is on its way."""
         early = EarlyAnswers(self.policy, self.root, questions)
         version = self._current(early.compute if len(questions) <= FEW else None)
-        return None if version is None else (early.at(version), {"revision": version.revision})
+        return None if version is None else (early.at(version), version.row)
 
     def deciding(self) -> Deciding | None:
         """What decides many checks. If the copy cannot be proved current, the checks are resolved before the error is

@@ -19,8 +19,7 @@ class FactSource:
 
     def answers(self, questions: Sequence[ResolvedQuestion]) -> Checked:
         """The answers to checks in order, and a row with their revision."""
-        version = self.facts.version
-        return answers(self.facts, questions), {"revision": version.revision, "left_out": version.left_out}
+        return answers(self.facts, questions), self.facts.version.row
 
     def deciding(self) -> Deciding:
         """What decides many checks."""

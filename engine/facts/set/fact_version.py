@@ -5,7 +5,7 @@ from collections.abc import Set as AbstractSet
 from copy import copy
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -218,6 +218,11 @@ class FactVersion:
     closures: dict[int, frozenset[int]] = field(default_factory=dict, compare=False)
     closures_of_containers: dict[int, frozenset[int]] = field(default_factory=dict, compare=False)
     granted: dict[FactPlan, "ConditionGrants"] = field(default_factory=dict, compare=False)
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """What a row of answers says about the facts that they are from."""
+        return {"revision": self.revision, "left_out": self.left_out}
 
     @property
     def size(self) -> int:

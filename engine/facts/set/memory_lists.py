@@ -41,9 +41,8 @@ class MemoryList:
         return {
             "answer": self.page(after, limit),
             "known": self.known,
-            "revision": self.version.revision,
             "made": self.version.origin.made,
-            "left_out": self.version.left_out,
+            **self.version.row,
         }
 
 

@@ -134,6 +134,7 @@ def test_dump_of_a_decision_has_its_reasons(company: Authorizer) -> None:
         "question": {"subject": "user:u", "name": "SELECT_TABLE", "object": TABLE, "with_": {}, "as_role": None},
         "because": [f"role:a has ALLOW SELECT_TABLE on {TABLE}"],
         "missing": [],
+        "ends_due": False,
     }
 
 

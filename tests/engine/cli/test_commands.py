@@ -25,7 +25,7 @@ def test_allowed_check_has_exit_code_0_and_json(run: Run, facts: str) -> None:
     assert ran.code == 0
     assert ran.json["allowed"] is True
     assert ran.json["because"][-1] == "role:analyst has ALLOW SELECT_TABLE on schema:hr.public"
-    assert ran.json.keys() == {"allowed", "because", "missing", "revision", "question"}
+    assert ran.json.keys() == {"allowed", "because", "missing", "revision", "question", "ends_due"}
 
 
 def test_refused_check_has_exit_code_1_and_json(run: Run, facts: str) -> None:
