@@ -64,8 +64,6 @@ def need_question(make: Callable[..., Question], **words: Any) -> Question:
                 rule = "must be True or False"
             case "literal_error":
                 rule = f"must be {first['ctx']['expected']}; omit it if both are meant"
-            case "dict_type":
-                rule = "must be a mapping, e.g. {'tag': 'tag:pii'}"
             case _:
                 rule = "must be a string" if len(first["loc"]) == 1 else "must have strings as keys and values"
         raise InvalidInput(f"{name}={short(repr(words[name]))} {rule}") from None

@@ -254,10 +254,10 @@ def test_connection_that_is_lost_leaves_nothing_under_the_name(
         raise OSError("no route")
     write = RemotePath.write_text
 
-    def failing(self: RemotePath, text: str) -> None:
+    def failing(self: RemotePath, text: str, encoding: str = "utf-8") -> None:
         if self.name == "current":
             raise OSError("no answer")
-        write(self, text)
+        write(self, text, encoding)
 
     monkeypatch.setattr(RemotePath, "write_text", failing)
     with pytest.raises(GrantpathError, match=r"it is not known whether its last file was written \(no answer\)"):

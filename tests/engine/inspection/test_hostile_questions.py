@@ -144,7 +144,7 @@ def test_wrong_word_of_a_question_is_named(auth: Authorizer) -> None:
         r"^on=7 must be a string$": lambda: auth.grants(on=7),  # type: ignore[arg-type]
         r"^all='yes' must be True or False$": lambda: auth.members("role:analyst", all="yes"),  # type: ignore[arg-type]
         r"^with_={'tag': 7} must have strings as keys": lambda: auth.can("user:bob", "catalog:hr", with_={"tag": 7}),  # type: ignore[dict-item]
-        r"^with_='tag' must be a mapping, e.g. {'tag'": lambda: auth.can("user:bob", "catalog:hr", with_="tag"),  # type: ignore[arg-type]
+        r"^with_='tag' is not a mapping; write {'KEY': 'REF'}": lambda: auth.can("user:bob", "catalog:hr", with_="tag"),  # type: ignore[arg-type]
     }
     for text, ask in asks.items():
         with pytest.raises(InvalidInput, match=text):
