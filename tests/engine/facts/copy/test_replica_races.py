@@ -214,9 +214,10 @@ def test_no_shared_proof_is_older_than_its_questions(
     found, late = ([Answers() for _ in range(SHARING)] for _ in range(2))
     writer, start = Acknowledged(pause=SLOW_SECONDS), time.monotonic()
 
-    def ask(asked: Authorizer, own: Answers, ended: Callable[[], bool]) -> None:
+    def ask(asked: Authorizer, own: Answers, ended: Callable[[], bool], pause: float = 0.0) -> None:
         while not ended() and time.monotonic() - start < SECONDS_AT_MOST:
             own.check(asked, race, writer)
+            time.sleep(pause)
 
     def enough() -> bool:
         return sum(each.asked for each in found) >= SHARED_ANSWERS
@@ -226,7 +227,12 @@ def test_no_shared_proof_is_older_than_its_questions(
 
     with writer.writing(plain, race), ThreadPoolExecutor(2 * SHARING) as pool:
         asking = [pool.submit(ask, auth, each, enough) for each in found]
-        asking += [pool.submit(ask, control, each, stale_enough) for each in late]
+        # Without different pauses, all threads of the control would ask as soon as the proof that they share has
+        # come, which is before the next one is sent; so hardly a question would come while a proof is on its way.
+        asking += [
+            pool.submit(ask, control, each, stale_enough, SLOW_SECONDS * number / SHARING)
+            for number, each in enumerate(late)
+        ]
         for reader in asking:
             reader.result()
     asked, stale = sum(each.asked for each in found), sum(each.stale for each in late)
