@@ -1,5 +1,6 @@
 """Many checks at once, without a decision object for each: the rows of a table, or one question about many objects."""
 
+import json
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -110,14 +111,16 @@ def _texts(table: "pa.Table", name: str) -> list[str | None]:
         raise InvalidInput(f"the column {name} has bytes that are not UTF-8; write them as strings") from None
 
 
-def answered(given: Any, table: "pa.Table", found: Sequence[bool | GrantpathError], revision: int) -> Any:
-    """The table with its answers, of the kind that was given; a mapping becomes a table of pyarrow."""
+def answered(given: Any, table: "pa.Table", found: Sequence[bool | GrantpathError], marks: Mapping[str, Any]) -> Any:
+    """The table with its answers, of the kind that was given; a mapping becomes a table of pyarrow. `marks` is the row
+    with their revision."""
     allowed = [None if isinstance(each, GrantpathError) else each for each in found]
     errors = [str(each) if isinstance(each, GrantpathError) else None for each in found]
+    says = {"revision": marks["revision"], "ends_due": bool(marks.get("left_out"))}
     pd, pl = sys.modules.get("pandas"), sys.modules.get("polars")
     if pd is not None and isinstance(given, pd.DataFrame):
         frame = given.assign(allowed=pd.array(allowed, "boolean"), error=pd.array(errors, "string"))
-        frame.attrs = {**given.attrs, "revision": revision}
+        frame.attrs = {**given.attrs, **says}
         return frame
     if pl is not None and isinstance(given, pl.DataFrame):
         return given.with_columns(pl.Series("allowed", allowed, pl.Boolean), pl.Series("error", errors, pl.String))
@@ -125,4 +128,5 @@ def answered(given: Any, table: "pa.Table", found: Sequence[bool | GrantpathErro
 
     answer = table.append_column("allowed", pa.array(allowed, pa.bool_()))
     answer = answer.append_column("error", pa.array(errors, pa.string()))
-    return answer.replace_schema_metadata({**(table.schema.metadata or {}), b"revision": str(revision)})
+    texts = {key.encode(): json.dumps(each) for key, each in says.items()}
+    return answer.replace_schema_metadata({**(table.schema.metadata or {}), **texts})

@@ -24,8 +24,8 @@ from grantpath.graph.language.statement import Check
 FEW = 10  # at most this many checks are answered while their proof is on its way; for more, this would save little
 Checked = tuple[Iterable[Mapping[str, Any]], Mapping[str, Any]]
 """The answers to a batch of checks, in order, as check.cypher gives them, and a row with their revision."""
-Verdicts = tuple[Sequence[Verdict], int]
-"""A verdict for each check, in order, and their revision."""
+Verdicts = tuple[Sequence[Verdict], Mapping[str, Any]]
+"""A verdict for each check, in order, and a row with their revision."""
 AskPage = Callable[..., Row]
 """Returns a page of a list: at most `limit` references after `after`, as who.cypher gives them."""
 Found = TypeVar("Found")
@@ -98,7 +98,7 @@ class GraphSource:
 
         row = self.at_one_revision(read)
         found = iter(row["verdicts"])
-        return [each if isinstance(each, Invalid) else next(found) for each in asked], row["revision"]
+        return [each if isinstance(each, Invalid) else next(found) for each in asked], row
 
     def listing(self, questions: Sequence[ResolvedQuestion]) -> AskPage:
         """The pages of who.cypher, which.cypher or which_below.cypher."""

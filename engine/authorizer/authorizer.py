@@ -341,11 +341,11 @@ class Authorizer(OpenTenant):
             failed = partial(raised, "object")
             [first_words] = each_of(refs[:1], words, failed)
             rows = each_of(refs, row, failed)
-            found, revision = self._verdicts(CheckColumns(rows, first_words.with_, alike=True), at_least, past)
+            found, marks = self._verdicts(CheckColumns(rows, first_words.with_, alike=True), at_least, past)
             for index, each in enumerate(found):
                 if isinstance(each, GrantpathError):
                     raise one_of("object", index, each)
-            telemetry.all_decided(span, revision, cast(Sequence[bool], found))
+            telemetry.all_decided(span, marks["revision"], cast(Sequence[bool], found))
             return [ref for ref, yes in zip(refs, found, strict=True) if yes]
 
     def check_table(self, table: Any, *, at_least: int | None = None, as_of: "AsOf | None" = None) -> Any:
@@ -356,8 +356,9 @@ class Authorizer(OpenTenant):
         of pyarrow. The columns subject, name and object have strings, and so has as_role, if there is one (null: no
         active role); other columns stay. A check that would raise an Invalid, e.g. for a name that does not exist, has
         its text as `error`, and null as `allowed`. A user that does not exist is not allowed, as for `check`. The
-        revision is in the metadata of the schema, or in the `attrs` of pandas. There is no limit on the rows: without a
-        copy of the facts, the database is asked once for each 10,000 of them.
+        revision is in the metadata of the schema, or in the `attrs` of pandas; so is `ends_due`, which is as in
+        Decision. There is no limit on the rows: without a copy of the facts, the database is asked once for each 10,000
+        of them.
 
         Raises InvalidInput for another table, ModuleNotFoundError without pyarrow, Unavailable, Inconsistent.
         """
@@ -366,19 +367,20 @@ class Authorizer(OpenTenant):
                 asked = check_columns.table_of(table)
                 rows = check_columns.rows_of(asked)
                 whole = [row for row in rows if not isinstance(row, InvalidInput)]
-                found, revision = self._check_rows(whole, at_least, as_of)
+                found, marks = self._check_rows(whole, at_least, as_of)
             except GrantpathError as error:
                 with_question(error, Authorizer.check_table, (), {}, self.policy, self.root)
                 raise
             told = iter(found)
             answers = [row if isinstance(row, InvalidInput) else next(told) for row in rows]
-            telemetry.all_decided(span, revision, [each for each in answers if not isinstance(each, GrantpathError)])
-            return check_columns.answered(table, asked, answers, revision)
+            allowed = [each for each in answers if not isinstance(each, GrantpathError)]
+            telemetry.all_decided(span, marks["revision"], allowed)
+            return check_columns.answered(table, asked, answers, marks)
 
     @following  # the table itself is read before, because some tables can be read only once
     def _check_rows(
         self, rows: list[check_columns.Row], at_least: int | None, as_of: "AsOf | None"
-    ) -> tuple[Sequence[bool | GrantpathError], int]:
+    ) -> tuple[Sequence[bool | GrantpathError], Mapping[str, Any]]:
         past = None if as_of is None else self._past(as_of, at_least)
         return self._verdicts(CheckColumns(rows), at_least, past)
 
@@ -451,11 +453,18 @@ class Authorizer(OpenTenant):
         """The decision, with the paths that allow it, or with the paths of the DENYs and the nearest remedy.
 
         With `all`, it has the paths of every deciding fact, within the limits of Explanation. `as_of` as in `check`;
-        the remedy is then that of the past state. Raises the errors of `check`.
+        the remedy is then that of the past state. If `ends_due`, the paths do not have the ends of facts. Raises the
+        errors of `check`.
         """
         words = {"subject": subject, "name": name, "object": object, "as_role": as_role}
         return self._about(
-            "explain", words, with_, at_least, lambda ask, decision, near: explained(ask, decision, all, near), as_of
+            "explain",
+            words,
+            with_,
+            at_least,
+            lambda ask, decision, near: explained(ask, decision, all, near),
+            as_of,
+            in_memory=True,
         )
 
     @following
@@ -978,8 +987,8 @@ class Authorizer(OpenTenant):
         copy = self.replica or self._without_ended
         return [graph] if copy is None else [copy.source(self.policy, self.root, at_least, whole), graph]
 
-    def _asked(self, ask: Callable[[Sequence[Source]], Answered], sources: Callable[[], Sequence[Source]]) -> Answered:
-        """What `ask` finds in the sources of an answer.
+    def _asked(self, ask: Callable[[], Answered]) -> Answered:
+        """What `ask` finds in the sources of an answer, which it takes anew with each call.
 
         If facts have ended that this database user may not remove, the database does not answer until another client
         has removed them, which may be never. Then the facts are read into memory, and `ask` is called again.
@@ -987,11 +996,11 @@ class Authorizer(OpenTenant):
         copy = self._without_ended
         useless = copy is not None and copy.has_facts_of(self.policy)  # if the database is asked all the same
         try:
-            return ask(sources())
+            return ask()
         except Inconsistent as error:
             if error.code != "ends_due" or useless or not self._read_without_ended():
                 raise
-        return ask(sources())
+        return ask()
 
     def _read_without_ended(self) -> bool:
         """Reads a copy of the facts, if the database user may only read. Returns whether it is ready."""
@@ -1003,12 +1012,22 @@ class Authorizer(OpenTenant):
         copy: Replica = self.__dict__.setdefault("_without_ended", made)  # of another thread, if that was earlier
         return copy.ready(self.policy)
 
+    def _beside_ended(self, at_least: int | None) -> "PastRoot | None":
+        """The facts without those that have ended, if the database user may not remove these, and there is a copy."""
+        copy = self.replica or self._without_ended
+        if copy is None or not self.store.only_reads:
+            return None
+        version = copy.current(self.policy, at_least, whole=False)
+        if version is None or not version.left_out:
+            return None
+        from grantpath.engine.facts.set.fact_set import FactSet  # only here: these need an extra
+        from grantpath.engine.past.past_root import PastRoot
+
+        return PastRoot(self.tenant, FactSet(version, self.policy, self.root))
+
     def _answers(self, questions: Sequence[ResolvedQuestion], at_least: int | None, past: "PastRoot | None") -> Checked:
         """The answers to checks in order, and a row with their revision."""
-        return self._asked(
-            lambda sources: first(sources, lambda source: source.answers(questions)),
-            lambda: self._sources(at_least, past),
-        )
+        return self._asked(lambda: first(self._sources(at_least, past), lambda source: source.answers(questions)))
 
     def _deciding(self, count: int, at_least: int | None, past: "PastRoot | None") -> Deciding:
         """What decides the checks of a batch."""
@@ -1019,11 +1038,10 @@ class Authorizer(OpenTenant):
 
     def _verdicts(
         self, columns: CheckColumns, at_least: int | None, past: "PastRoot | None"
-    ) -> tuple[Sequence[bool | GrantpathError], int]:
-        """Whether each check is allowed, in order, or its error; and the revision."""
-        verdicts, revision = self._asked(
-            lambda sources: first(sources, lambda source: source.verdicts(columns)),
-            lambda: self._sources(at_least, past),
+    ) -> tuple[Sequence[bool | GrantpathError], Mapping[str, Any]]:
+        """Whether each check is allowed, in order, or its error; and a row with the revision."""
+        verdicts, marks = self._asked(
+            lambda: first(self._sources(at_least, past), lambda source: source.verdicts(columns))
         )
         tenant = past or request.OneSuggestion(self)
 
@@ -1036,7 +1054,7 @@ class Authorizer(OpenTenant):
                 return error
             raise AssertionError("what is absent at the revision of the answer is unknown")
 
-        return [unknown(each) if isinstance(each, Absent) else each for each in verdicts], revision
+        return [unknown(each) if isinstance(each, Absent) else each for each in verdicts], marks
 
     def _listing(self, span: telemetry.Span, words: Who | Which, page: Page, as_of: "AsOf | None") -> Listing:
         """The list. Its first page is read now, so that the call itself raises the errors."""
@@ -1050,11 +1068,12 @@ class Authorizer(OpenTenant):
         within = any(each.within for each in questions)
         chosen = partial(request.only_within, policy, self.root, questions) if within else None
 
-        def read(sources: Sequence[Source]) -> Listing:
+        def read() -> Listing:
+            sources = self._sources(page.at_least, past, whole=later)
             ask = first(sources, lambda source: source.listing(questions))
             return Listing(self.tenant, words, ask, policy, page, chosen)
 
-        listing = self._asked(read, lambda: self._sources(page.at_least, past, whole=later))
+        listing = self._asked(read)
         span.set(revision=listing.revision)
         for each in questions:
             (past or self).need_existing(each.needed, listing.first["known"])
@@ -1068,21 +1087,29 @@ class Authorizer(OpenTenant):
         at_least: int | None,
         answer: Callable[[GuardedAsk, Decision, Callable[[str], str]], Found],
         as_of: "AsOf | None" = None,
+        in_memory: bool = False,
     ) -> Found:
-        """The decision of one check, and the answer about it, both read at the same revision."""
+        """The decision of one check, and the answer about it, both read at the same revision.
+
+        `in_memory`: whether facts in memory can answer all queries of `answer`.
+        """
         named = {"subject": words["subject"], "object": words["object"]}
         with telemetry.span(verb, self.tenant, words["name"], **named) as span:
             asked = request.as_words(Check, with_, **words)
             past = None if as_of is None else self._past(as_of, at_least)
-            state = past or self
-            check, question = request.resolve_check(state.policy, self.root, asked)
+            check, question = request.resolve_check((past or self).policy, self.root, asked)
 
-            def read(ask: GuardedAsk) -> Found:
-                source = past or GraphSource(ask, self.policy, self.root, self.at_one_revision, at_least)
+            def read(state: "Authorizer | PastRoot", ask: GuardedAsk) -> Found:
+                known = None if isinstance(state, Authorizer) else state
+                source = known or GraphSource(ask, self.policy, self.root, self.at_one_revision, at_least)
                 [row], marks = source.answers([question])
                 return answer(ask, request.decision(state, check, question, row, marks), state.near)
 
-            found = state.at_one_revision(read)
+            def about() -> Found:
+                state = past or (self._beside_ended(at_least) if in_memory else None) or self
+                return state.at_one_revision(partial(read, state))
+
+            found = self._asked(about) if in_memory else about()
             telemetry.decided(span, found.revision, found.allowed)
             return found
 

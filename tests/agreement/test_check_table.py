@@ -97,7 +97,7 @@ def test_odd_tables_are_read(auth: Authorizer) -> None:
     found = auth.check_table(given)
     auth.change("add user:new")
     again = auth.check_table(found.drop_columns(["allowed", "error"]))  # which has the metadata of an answer
-    assert again.schema.metadata == {b"revision": str(auth.revision_now()).encode()}
+    assert again.schema.metadata == {b"revision": str(auth.revision_now()).encode(), b"ends_due": b"false"}
     auth.change("drop user:new")
     half = pa.DictionaryArray.from_arrays(pa.array([0, 1]), pa.array([A, None]))  # its null is in the dictionary
     missing = auth.check_table(pa.table({**given, "object": half}))
@@ -146,7 +146,7 @@ def test_a_data_frame_stays_one(auth: Authorizer) -> None:
         assert isinstance(found, pd.DataFrame) and [*found.index] == ["x", "y", "z"]
         assert found["allowed"].tolist() == [True, False, pd.NA]
         assert found["error"].isna().tolist() == [True, True, False]
-        assert (found.attrs, kind.attrs) == ({"revision": auth.revision_now()}, {})
+        assert (found.attrs, kind.attrs) == ({"revision": auth.revision_now(), "ends_due": False}, {})
         assert found[[*given]].equals(kind)
     for polars in (pl.DataFrame(given), pl.DataFrame(given).cast(pl.Categorical)):
         answer = auth.check_table(polars)

@@ -26,8 +26,8 @@ class FactSource:
         return Deciding(MemoryVerdicts(self.facts).decision, self.answers)
 
     def verdicts(self, columns: CheckColumns) -> Verdicts:
-        """The verdicts on any number of checks, and their revision."""
-        return MemoryVerdicts(self.facts, columns).all(), self.facts.version.revision
+        """The verdicts on any number of checks, and a row with their revision."""
+        return MemoryVerdicts(self.facts, columns).all(), self.facts.version.row
 
     def listing(self, questions: Sequence[ResolvedQuestion]) -> MemoryList:
         """The answer to `who` or `which`."""

@@ -232,7 +232,7 @@ def test_user_who_may_only_read_waits_for_another_client(auth: Authorizer, clock
     clock(EARLY)
     with as_reader(auth, timeout=10.0) as reader:
         with pytest.raises(Inconsistent, match=r"run `grantpath expire --watch --root .*` with a user") as error:
-            reader.explain("user:bob", "SELECT_TABLE", "table:hr.s.t")
+            reader.revocation("user:bob", "SELECT_TABLE", "table:hr.s.t")
         assert (error.value.code, error.value.retryable) == ("ends_due", True)
     with as_reader(auth) as reader:
         ending = threading.Timer(0.3, auth.expire)
@@ -254,6 +254,7 @@ ASKED: dict[str, Callable[[Authorizer], Any]] = {
         .to_pylist()
     ),
     "filter": lambda reader: [bool(reader.filter("user:bob", name, [TABLE])) for name in NAMES],
+    "explain": lambda reader: [reader.explain("user:bob", name, TABLE).allowed for name in NAMES],
     "who": lambda reader: [any(reader.who(name, TABLE)) for name in NAMES],
     "which": lambda reader: [any(reader.which("table", "user:bob", name)) for name in NAMES],
 }
@@ -385,6 +386,13 @@ def test_copy_of_a_user_who_may_only_read_leaves_out_what_has_ended(
         assert [each.ends_due for each in (before, after, before.read(), after.read())] == [False, True] * 2
         many = reader.check_many([("user:bob", "SELECT_TABLE", TABLE)] * (FEW + 1))
         assert {each.ends_due for each in many} == {True}
+        columns = {"subject": ["user:bob"], "name": ["SELECT_TABLE"], "object": [TABLE]}
+        assert reader.check_table(columns).schema.metadata[b"ends_due"] == b"true"
+        answered = replica_of(reader).answered
+        explanation = reader.explain("user:bob", "SELECT_TABLE", TABLE)
+        assert (explanation.allowed, explanation.revision, explanation.ends_due) == (False, stored, True)
+        assert explanation.remedy == [GRANT]
+        assert replica_of(reader).answered == answered + 1
         says = [each.message for each in caplog.records if "answers from memory leave them out" in each.message]
         assert len(says) == 4, "once for each copy and each time that other facts have ended"
         auth.expire()
