@@ -356,9 +356,8 @@ class Authorizer(OpenTenant):
         of pyarrow. The columns subject, name and object have strings, and so has as_role, if there is one (null: no
         active role); other columns stay. A check that would raise an Invalid, e.g. for a name that does not exist, has
         its text as `error`, and null as `allowed`. A user that does not exist is not allowed, as for `check`. The
-        revision is in the metadata of the schema, or in the `attrs` of pandas; so is `ends_due`, which is as in
-        Decision. There is no limit on the rows: without a copy of the facts, the database is asked once for each 10,000
-        of them.
+        revision and `ends_due` (see Decision) are in the metadata of the schema, or in the `attrs` of pandas. The table
+        can have any number of rows. Without a copy of the facts, the database is asked once for each 10,000 rows.
 
         Raises InvalidInput for another table, ModuleNotFoundError without pyarrow, Unavailable, Inconsistent.
         """
@@ -453,8 +452,8 @@ class Authorizer(OpenTenant):
         """The decision, with the paths that allow it, or with the paths of the DENYs and the nearest remedy.
 
         With `all`, it has the paths of every deciding fact, within the limits of Explanation. `as_of` as in `check`;
-        the remedy is then that of the past state. If `ends_due`, the paths do not have the ends of facts. Raises the
-        errors of `check`.
+        the remedy is then that of the past state. If `ends_due` is true, the paths do not show when facts end. Raises
+        the errors of `check`.
         """
         words = {"subject": subject, "name": name, "object": object, "as_role": as_role}
         return self._about(
