@@ -1014,9 +1014,7 @@ class Authorizer(OpenTenant):
     def _beside_ended(self, at_least: int | None) -> "PastRoot | None":
         """The facts without those that have ended, if the database user may not remove these, and there is a copy."""
         copy = self.replica or self._without_ended
-        if copy is None or not self.store.only_reads:
-            return None
-        version = copy.current(self.policy, at_least, whole=False)
+        version = None if copy is None else copy.current(self.policy, at_least, whole=False)
         if version is None or not version.left_out:
             return None
         from grantpath.engine.facts.set.fact_set import FactSet  # only here: these need an extra
@@ -1098,15 +1096,16 @@ class Authorizer(OpenTenant):
             past = None if as_of is None else self._past(as_of, at_least)
             check, question = request.resolve_check((past or self).policy, self.root, asked)
 
-            def read(state: "Authorizer | PastRoot", ask: GuardedAsk) -> Found:
-                known = None if isinstance(state, Authorizer) else state
-                source = known or GraphSource(ask, self.policy, self.root, self.at_one_revision, at_least)
-                [row], marks = source.answers([question])
-                return answer(ask, request.decision(state, check, question, row, marks), state.near)
-
             def about() -> Found:
-                state = past or (self._beside_ended(at_least) if in_memory else None) or self
-                return state.at_one_revision(partial(read, state))
+                facts = past or (self._beside_ended(at_least) if in_memory else None)
+                state = facts or self
+
+                def read(ask: GuardedAsk) -> Found:
+                    source = facts or GraphSource(ask, self.policy, self.root, self.at_one_revision, at_least)
+                    [row], marks = source.answers([question])
+                    return answer(ask, request.decision(state, check, question, row, marks), state.near)
+
+                return state.at_one_revision(read)
 
             found = self._asked(about) if in_memory else about()
             telemetry.decided(span, found.revision, found.allowed)

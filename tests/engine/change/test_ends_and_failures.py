@@ -401,6 +401,20 @@ def test_copy_of_a_user_who_may_only_read_leaves_out_what_has_ended(
         assert (decision.revision, decision.ends_due) == (stored + 2, False)
 
 
+@pytest.mark.parametrize("with_copy", [True, False], ids=["copy", "no copy"])
+def test_explanation_is_answered_beside_what_has_ended_though_no_check_was_asked_lately(
+    auth: Authorizer, clock: Clock, with_copy: bool
+) -> None:
+    auth.change(f"{GRANT} until {EARLY}")
+    with as_reader(auth, timeout=10.0) as opened:
+        reader = with_replica(opened) if with_copy else opened
+        clock(EARLY)
+        for _ in range(2):
+            explanation = reader.explain("user:bob", "SELECT_TABLE", TABLE)
+            assert (explanation.allowed, explanation.ends_due) == (False, True)
+            reader.store._reader_until = 0.0  # as a minute later
+
+
 def test_copy_leaves_the_question_to_the_database_if_another_client_removes_what_has_ended(
     auth: Authorizer, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
