@@ -56,6 +56,14 @@ def _collision(type_: str, one: tuple[str, ...], other: tuple[str, ...]) -> str:
     )
 
 
+def _other_beginning(type_: str, shorter: tuple[str, ...], longer: tuple[str, ...], one: str, other: str) -> str:
+    first, second = (".".join(reversed(way[:-1])) for way in (shorter, longer))
+    return (
+        f"a {type_} can be {first} or {second}, so below the {one} x and below the {other} x would be references that "
+        f"begin alike; let the {type_} in one of them be another type"
+    )
+
+
 class PolicyIndex:
     """The names of a policy file. Raises PolicyProblem if the types do not lead to one root, if a reference would have
     two meanings, or if an operation is a duplicate."""
@@ -105,7 +113,8 @@ class PolicyIndex:
     def _types_by_length(self) -> dict[str, dict[int, tuple[str, ...]]]:
         """By type and number of segments of a reference: the type and the types above it, up to the root.
 
-        Raises PolicyProblem if there are two such sequences, or none.
+        Raises PolicyProblem if there are two such sequences, or none, or if places of different types can have the same
+        name in references of one type: what is below a place would not be one range of these references.
         """
         found: dict[str, dict[int, tuple[str, ...]]] = {type_: {} for type_ in self.types}
         found[self.root][1] = (self.root,)
@@ -124,6 +133,12 @@ class PolicyIndex:
         for type_, ways_of in found.items():
             if not ways_of:
                 raise PolicyProblem(["types", type_, "in"], self._without_root(type_))
+            for shorter, longer in pairwise(ways_of.values()):
+                for one, other in zip(shorter[:0:-1], longer[::-1], strict=False):  # the types above, from the root on
+                    if one != other:
+                        raise PolicyProblem(
+                            ["types", type_, "in"], _other_beginning(type_, shorter, longer, one, other)
+                        )
         return found
 
     def _without_root(self, type_: str) -> str:

@@ -159,6 +159,13 @@ MISTAKES = {
         "a workspace with 2 segments can be workspace.workspace or drive.workspace, so a reference would have two "
         "meanings; let the types of a reference follow from its number of segments",
     ),
+    "references that begin alike below two types": (
+        "workspace: {in: site}",
+        'drive: {in: site}\n  shelf: {in: site}\n  box: {in: shelf}\n  workspace: {in: "drive, box"}',
+        7,
+        "a workspace can be drive.workspace or shelf.box.workspace, so below the drive x and below the shelf x would be "
+        "references that begin alike; let the workspace in one of them be another type",
+    ),
     "a type in itself": (
         "workspace: {in: site}",
         "workspace: {in: workspace}",
