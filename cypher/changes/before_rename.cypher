@@ -1,11 +1,11 @@
-// before_rename.cypher: what must be known before an entity is renamed or moved: its facts, those of everything below it, and whether
-// the new reference is free.
+// before_rename.cypher: what must be known before an entity is renamed or moved: what is below it, the facts of all this, and whether the
+// new reference is free.
 // $root  STRING   'metalake:ml'
 // $ref   STRING   'schema:hr.public'
 // $to    STRING   'schema:hr.open', its new reference
-// $most  INTEGER  100000, the maximum number of facts; one more is returned if there are more
+// $most  INTEGER  100000, the maximum number of facts; one more is returned if there are more; -1 for no facts
 // $long  INTEGER  400, the number of characters from which references are returned
-// Returns one row: facts LIST (for each fact: 'ENTITY', 'MEMBER', 'OWNS', 'TAGGED', 'ALLOW' or 'DENY', and its
+// Returns one row: refs LIST OF STRING (the entity, and what is below it), facts LIST (for each fact: 'ENTITY', 'MEMBER', 'OWNS', 'TAGGED', 'ALLOW' or 'DENY', and its
 // privilege, subject, object and end, or null; at most $most + 1), lengths LIST (the types of the entities, each with a
 // number of entities above one), long LIST OF STRING (the references that have at least $long characters), taken
 // BOOLEAN (something with the new reference, or below it, has an edge, perhaps a name that was never created)
@@ -35,5 +35,5 @@ CALL (all) {
   WITH DISTINCT inner.type AS type, COUNT { (inner)-[:CHILD_OF*1..]->() } AS length
   RETURN collect([type, length]) AS lengths
 }
-RETURN facts, lengths, [inner IN all WHERE size(inner.ref) >= $long | inner.ref] AS long,
+RETURN [inner IN all | inner.ref] AS refs, facts, lengths, [inner IN all WHERE size(inner.ref) >= $long | inner.ref] AS long,
   EXISTS { (:Entity {root: $root, ref: $to})<-[:CHILD_OF*0..]-()-[:MEMBER_OF|HAS_ROLE|OWNS|ALLOW|DENY]-() } AS taken

@@ -7,7 +7,8 @@
 // Returns at most one row: revision INTEGER, begun INTEGER, made STRING, chain STRING, policy STRING (its digest), due
 // BOOLEAN (a fact has ended and must be removed first), entries LIST OF MAP (the log after that revision, oldest first:
 // revision, facts (their number; null if they are not recorded), added, removed (LIST OF STRING, canonical statements,
-// or null), parts (the number of :Delta nodes that hold them instead, or null), upgrade BOOLEAN, pruned (of a pruning,
+// or null), parts (the number of :Delta nodes that hold them instead, or null), renamed (of a rename or a move, instead
+// of facts: the former and the new reference; or null), upgrade BOOLEAN, pruned (of a pruning,
 // the revision of the newest removed entry; otherwise null))
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', now: null, after: 0, limit: 20}
@@ -21,5 +22,5 @@ RETURN revision, begun, made, chain, policy, due,
     MATCH (change:Change {root: $root}) WHERE change.revision > $after
     WITH change ORDER BY change.revision LIMIT toInteger($limit)
     RETURN {revision: change.revision, facts: change.facts, added: change.added, removed: change.removed,
-      parts: change.parts, upgrade: change.policy_after IS NOT NULL, pruned: change.pruned_revision}
+      parts: change.parts, renamed: change.renamed, upgrade: change.policy_after IS NOT NULL, pruned: change.pruned_revision}
   } END AS entries

@@ -37,11 +37,15 @@ class _Rows:
 class BatchApplier:
     """Changes, each by its actor or as a fact, in one transaction."""
 
-    def __init__(self, writing: Precheck | PrecheckedWriting, policy: Policy, root: Reference) -> None:
-        """`writing` is a Precheck if nothing is to be written."""
+    def __init__(
+        self, writing: Precheck | PrecheckedWriting, policy: Policy, root: Reference, is_dry_run: bool = False
+    ) -> None:
+        """`writing` is a Precheck if nothing is to be written. `is_dry_run`: what is written is undone, and the deltas
+        list all facts."""
         self._writing = writing
         self._policy = policy
         self._root = root
+        self.is_dry_run = is_dry_run
         self._mentioned: set[str] = set()
         self.ask = query_by_name(writing.ask, writing.root)
         self._authorizing = Authorizing(policy, root, self.ask)

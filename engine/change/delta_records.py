@@ -1,7 +1,8 @@
 """Stores the delta of a log entry, and reads the deltas of a log.
 
 The facts of a revision are the facts of the previous revision, without `removed` and with `added`. A short delta is
-stored on its :Change node, a long one in separate :Delta nodes; the entry has a hash of their content.
+stored on its :Change node, a long one in separate :Delta nodes; the entry has a hash of their content. The delta of a
+rename or a move is `renamed`: the former and the new reference, whatever is below the entity.
 """
 
 import hashlib
@@ -24,6 +25,9 @@ PAGE = 500  # entries that one query reads
 class RecordedDelta:
     """The facts that a revision added and removed according to the log, as canonical statements.
 
+    `renamed`: the former and the new reference, if the revision renamed or moved an entity; the lists are then empty,
+    because each fact of the entity and of what is below it is removed and added with its new references.
+
     `bulk`: the facts are not recorded, because they are too many, an older version wrote the entry, or a pruning is
     removing them now. Readers must then read the graph. `policy` has the sources of the policy before and after, if
     the revision replaced it.
@@ -32,6 +36,7 @@ class RecordedDelta:
     revision: int
     added: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
+    renamed: list[str] = field(default_factory=list)
     bulk: bool = False
     policy: tuple[str, str] | None = None
 
@@ -43,14 +48,15 @@ def as_properties(entry: Mapping[str, Any], delta: Delta) -> tuple[dict[str, Any
     if delta.bulk or facts > BULK:
         return {"bulk": True}, []
     touched = [ref for ref in delta.touched if ref not in (entry["object"], entry["subject"])]
-    if facts <= SHORT:
+    kept: dict[str, Any] = {"renamed": [*delta.renamed]} if delta.renamed else {"facts": facts}
+    if (len(touched) if delta.renamed else facts) <= SHORT:
         lists = {"added": delta.added, "removed": delta.removed, "touched": touched}
-        return {"facts": facts, **{name: each for name, each in lists.items() if each}}, []
+        return {**kept, **{name: each for name, each in lists.items() if each}}, []
     parts = [
         {"revision": entry["revision"], "part": at, **content}
         for at, content in enumerate(_contents(delta.added, delta.removed, touched))
     ]
-    return {"facts": facts, "parts": len(parts), "facts_hash": parts_hash(parts)}, parts
+    return {**kept, "parts": len(parts), "facts_hash": parts_hash(parts)}, parts
 
 
 def _contents(added: list[str], removed: list[str], touched: list[str]) -> Iterator[dict[str, list[str]]]:
@@ -89,6 +95,8 @@ def recorded(ask: GuardedAsk, after: int, root: Reference) -> Iterator[RecordedD
 def _read(ask: GuardedAsk, entry: Mapping[str, Any], root: Reference) -> RecordedDelta:
     revision = entry["revision"]
     policy = (entry["policy_before"], entry["policy_after"]) if entry["policy_after"] is not None else None
+    if entry["renamed"]:
+        return RecordedDelta(revision, renamed=entry["renamed"])
     if entry["facts"] is None:
         return RecordedDelta(revision, bulk=True, policy=policy)
     lists = [entry, *read_parts(ask, revision, entry["parts"] or 0)]

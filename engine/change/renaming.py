@@ -1,25 +1,25 @@
 """`rename REF to NAME` and `move REF to PARENT`: one entity, and all that is below it, gets another reference.
 
-Grants, DENYs, owners and memberships stay, because they are edges between nodes. The delta has each fact twice: under
-the former reference among the removed ones, under the new one among the added ones. So every reader of deltas
-understands it.
+Grants, DENYs, owners and memberships stay, because they are edges between nodes. The delta has only the former and the
+new reference: which facts get other references follows from the facts before.
 """
 
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any
 
 from grantpath.engine.change.apply import BatchApplier
 from grantpath.engine.change.change_step import ChangeStep
 from grantpath.engine.change.deltas import BULK, Delta, delta_of
 from grantpath.engine.policy.policy import Policy
+from grantpath.engine.policy.renamed import Renamed
 from grantpath.engine.policy.statement_rules import ResolvedStatement, Rules
 from grantpath.graph.errors import Conflict, GrantpathError, Invalid
 from grantpath.graph.guard.transaction import Row
-from grantpath.graph.language.reference import MAX_REFERENCE_BYTES, Reference, name_of, type_of
+from grantpath.graph.language.reference import MAX_REFERENCE_BYTES, Reference
 from grantpath.graph.language.stored_fact import StoredFact, stored_fact
 
 MOST_BYTES = 4  # of a character in UTF-8
+NO_FACTS = -1  # of a change that is made: its delta does not list them
 
 
 def rename(applier: BatchApplier, rules: Rules, step: ChangeStep) -> None:
@@ -29,7 +29,8 @@ def rename(applier: BatchApplier, rules: Rules, step: ChangeStep) -> None:
         return
     renaming = Renaming.of(change, rules)
     try:
-        [row] = ask("before_rename", ref=change.object.text, to=renaming.to, most=BULK // 2, long=renaming.long)
+        most = BULK // 2 if applier.is_dry_run else NO_FACTS
+        [row] = ask("before_rename", ref=change.object.text, to=renaming.to, most=most, long=renaming.long)
         renaming.check(row)
     except GrantpathError as error:
         step.error = error
@@ -40,12 +41,13 @@ def rename(applier: BatchApplier, rules: Rules, step: ChangeStep) -> None:
         ref=change.object.text,
         to=renaming.to,
         name=renaming.target.name,
-        former=renaming.former,
-        path=renaming.path,
+        former=renaming.renamed.former,
+        path=renaming.renamed.path,
         parent=parent,
     )
     applier.renamed(change.object.text, renaming.to)
-    step.changed, step.delta = True, renaming.delta(row["facts"])
+    step.changed = True
+    step.delta = renaming.listed(row["facts"]) if applier.is_dry_run else renaming.delta(row["refs"])
 
 
 def _may_be_there(applier: BatchApplier, step: ChangeStep) -> bool:
@@ -68,27 +70,22 @@ class Renaming:
     policy: Policy
     root: Reference
     target: Reference
-    former: str  # the path with which references below the object begin
-    path: str  # the path with which they begin afterwards
+    renamed: Renamed
 
     @classmethod
     def of(cls, change: ResolvedStatement, rules: Rules) -> "Renaming":
         assert change.target is not None, "a rename or a move has a target"
-        return cls(change, rules.policy, rules.root, change.target, _path(change.object), _path(change.target))
+        renamed = Renamed.of(rules.policy.names, change.object.text, change.target.text)
+        return cls(change, rules.policy, rules.root, change.target, renamed)
 
     @property
     def to(self) -> str:
         return self.target.text
 
     @property
-    def growth(self) -> int:
-        """The number of bytes by which references below the object become longer."""
-        return len(self.path.encode()) - len(self.former.encode())
-
-    @property
     def long(self) -> int:
         """The number of characters from which a reference can become too long."""
-        return max(1, (MAX_REFERENCE_BYTES - self.growth) // MOST_BYTES)
+        return max(1, (MAX_REFERENCE_BYTES - self.renamed.growth) // MOST_BYTES)
 
     def check(self, row: Row) -> None:
         """Raises Conflict or Invalid if the new references cannot be given; `row` is of before_rename.cypher."""
@@ -105,32 +102,29 @@ class Renaming:
                     f"{text}: below {object_} is a {type_} with {length} segments, which would have "
                     f"{length + deeper}, and the policy has no such {type_}; choose another parent"
                 )
-        for ref in row["long"] if self.growth > 0 else ():
-            if len(self.new(ref).encode()) > MAX_REFERENCE_BYTES:
+        for ref in row["long"] if self.renamed.growth > 0 else ():
+            if len(self.renamed.new(ref).encode()) > MAX_REFERENCE_BYTES:
                 raise Invalid(
                     f"{text}: below {object_} is a reference that would be longer than {MAX_REFERENCE_BYTES} bytes; "
                     "choose a shorter name"
                 )
 
-    def delta(self, facts: list[list[Any]]) -> Delta:
-        """The delta of these facts, which are all facts of the object and of what is below it."""
+    def delta(self, refs: list[str]) -> Delta:
+        """The delta of the log; `refs` are those of the object and of what is below it."""
+        touched = [] if len(refs) > BULK // 2 else sorted({*refs, *map(self.renamed.new, refs)})
+        return Delta(touched=touched, renamed=(self.renamed.ref, self.renamed.to))
+
+    def listed(self, facts: list[list[Any]]) -> Delta:
+        """The delta of a dry run, which lists all facts of the object and of what is below it."""
         if len(facts) > BULK // 2:
             return Delta(bulk=True)
         removed: list[StoredFact] = [stored_fact(*fact) for fact in facts]
-        new = cache(self.new)
-        added = [(kind, name, by and new(by), new(on), until) for kind, name, by, on, until in removed]
+        new = self.renamed.new
+        added = [(kind, name, new(by), new(on), until) for kind, name, by, on, until in removed]
         return delta_of(self.policy, added, removed)
 
     def new(self, text: str) -> str:
-        """The new reference of an entity; its own if it is neither the object nor below it."""
-        if text == self.change.object.text:
-            return self.to
-        if not self.policy.is_within(self.policy.reference(text, self.root), self.change.object, self.root):
-            return text
-        return f"{type_of(text)}:{self.path}{name_of(text)[len(self.former) :]}"
-
-
-def _path(ref: Reference) -> str:
-    """The path of an entity, as it is in the references below it, where the name of a subject is quoted like one of an
-    object."""
-    return name_of(Reference(ref.type, ref.segments).text)
+        """The new reference of an entity; its own if it is neither the object nor below it. Raises Invalid if the
+        policy has no such reference."""
+        self.policy.chain(self.policy.reference(text, self.root), self.root)
+        return self.renamed.new(text)

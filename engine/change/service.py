@@ -451,7 +451,7 @@ class ChangeService:
             for step in steps:
                 step.reset()
             prechecked = PrecheckedWriting(writing, precheck)
-            self._apply(prechecked, steps, all_or_nothing=True)
+            self._apply(prechecked, steps, all_or_nothing=True, is_dry_run=dry_run)
             for index, step in enumerate(steps):
                 if step.error:
                     raise _Stopped(index, step, writing.revision)
@@ -491,8 +491,11 @@ class ChangeService:
             error = suggesting(error, self.store, self.tenant, self.policy)
         return error
 
-    def _apply(self, writing: PrecheckedWriting, steps: Sequence[ChangeStep], all_or_nothing: bool) -> None:
-        apply_all(BatchApplier(writing, self.policy, self._root), self._rules, steps, all_or_nothing)
+    def _apply(
+        self, writing: PrecheckedWriting, steps: Sequence[ChangeStep], all_or_nothing: bool, is_dry_run: bool = False
+    ) -> None:
+        applier = BatchApplier(writing, self.policy, self._root, is_dry_run)
+        apply_all(applier, self._rules, steps, all_or_nothing)
 
     def _precheck(self, steps: Sequence[ChangeStep], request: Request | None, planned: Planned) -> Precheck | None:
         """The answers that were read before the lock is taken; None if everything must be read under the lock. Raises

@@ -27,9 +27,11 @@ from grantpath.engine.facts.set.fact_version import (
 from grantpath.engine.facts.set.memory_check import MemoryChecks
 from grantpath.engine.facts.set.memory_paths import MemoryPaths, existing_below
 from grantpath.engine.facts.set.memory_views import MemoryViews
+from grantpath.engine.facts.set.renamed_facts import facts_of
 from grantpath.engine.policy.clauses import Atom, Clauses
 from grantpath.engine.policy.facts import Fact, effect_and_privilege
 from grantpath.engine.policy.policy import Policy, Requirement
+from grantpath.engine.policy.renamed import Renamed
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.guard.transaction import Row
 from grantpath.graph.language.ends import end_of
@@ -324,6 +326,7 @@ class MemoryGraph:
         lengths = {(type_of(each), length_of(each)) for each in inside}
         return [
             {
+                "refs": inside,
                 "facts": [list(fact) for fact in facts][: most + 1],
                 "lengths": [list(each) for each in lengths],
                 "long": [each for each in inside if len(each) >= long],
@@ -332,9 +335,9 @@ class MemoryGraph:
         ]
 
     def _rename(self, ref: str, to: str, name: str, former: str, path: str, parent: str | None) -> list[Row]:
-        inside, facts = self._with_facts(ref)
-        new = {each: f"{type_of(each)}:{path}{name_of(each)[len(former) :]}" for each in inside} | {ref: to}
-        renamed = [(kind, name, new.get(by, by), new.get(on, on), end) for kind, name, by, on, end in facts]
+        _, facts = self._with_facts(ref)
+        new = Renamed.of(self.policy.names, ref, to).new
+        renamed = [(kind, name, new(by), new(on), end) for kind, name, by, on, end in facts]
         self._apply([fact_text(fact) for fact in renamed], [fact_text(fact) for fact in facts])
         return []
 
@@ -360,24 +363,10 @@ class MemoryGraph:
     def _facts_of(self, ref: str, gone: Mapping[str, str], kept: Sequence[str]) -> Iterator[StoredFact]:
         """The entity as a fact, and the facts about its edges, without its memberships in groups and roles that are
         `kept`."""
-        number, refs = self.version.numbers.find(ref, -1), self.version.numbers.refs
-        if self.version.exists(ref):
-            yield "ENTITY", "", "", ref, ""
-        for container in self._views.containers_of(ref):
-            if container in gone or container not in kept:
-                yield self._fact("MEMBER", "", ref, container)
-        for member in self._views.members_of(ref):
-            yield self._fact("MEMBER", "", member, ref)
-        for label, by in self.version.stored_on(ref).items():
-            for principal in members(by):
-                yield self._fact(*_parts(label, refs[principal], ref))
-        for place in self.version.places_of.get(number) or ():
-            for label, by in self.version.stored_on(refs[place]).items():
-                if has_any(by, {number}):
-                    yield self._fact(*_parts(label, ref, refs[place]))
-
-    def _fact(self, kind: str, privilege: str, subject: str, object_: str) -> StoredFact:
-        return kind, privilege, subject, object_, self._end(kind, privilege, subject, object_) or ""
+        for kind, privilege, subject, object_, _ in facts_of(self.version, self.version.numbers.of(ref)):
+            is_kept = kind == "MEMBER" and subject == ref and object_ in kept and object_ not in gone
+            if not is_kept:
+                yield kind, privilege, subject, object_, self._end(kind, privilege, subject, object_) or ""
 
     # ---- the log, which is not kept ----------------------------------------------------------------------------------
     def _log_tail(self) -> list[Row]:
@@ -408,12 +397,6 @@ def _clauses(condition: Any) -> Clauses:
         )
         for clause in condition
     )
-
-
-def _parts(label: str, principal: str, place: str) -> tuple[str, str, str, str]:
-    """The fact of a label, without its end; the relationship of a tag begins at what has the tag."""
-    effect, name = effect_and_privilege(label)
-    return (effect, name, place, principal) if label == TAGGED else (effect, name, principal, place)
 
 
 def _tagging(row: Values) -> str:

@@ -214,7 +214,7 @@ def travelled(
     between = [delta for delta in deltas if low < delta.revision <= high]
     assert len(between) == high - low, "each revision has one delta"
     for delta in reversed(between) if back else between:
-        facts: Facts = {"added": delta.added, "removed": delta.removed}
+        facts: Facts = {"added": delta.added, "removed": delta.removed, "renamed": delta.renamed}
         if delta.policy is None:
             waiting.append(facts)
             continue

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from grantpath.engine.change.delta_records import RecordedDelta, recorded
 from grantpath.engine.facts.compare.comparison import changed_access
-from grantpath.engine.facts.set.fact_draft import Contradiction, advanced
+from grantpath.engine.facts.set.fact_draft import Contradiction, Facts, advanced, listed_facts
 from grantpath.engine.facts.set.fact_set import FactSet
 from grantpath.engine.facts.set.fact_version import FactOrigin, FactVersion
 from grantpath.engine.facts.snapshot.snapshot_facts import read_snapshot
@@ -197,14 +197,15 @@ class Follower:
             if reason:
                 break
             try:
-                after = before._replace(version=advanced(before.version, [vars(delta)], delta.revision))
+                facts = listed_facts(before.version, vars(delta))
+                after = before._replace(version=advanced(before.version, [facts], delta.revision))
             except Contradiction as error:
                 reason = f"the log contradicts the snapshot at revision {delta.revision} ({error})"
                 break
             if delta.revision > self._described:
-                for found in changed_access(before, after, [*delta.removed, *delta.added]):
+                for found in changed_access(before, after, [*facts["removed"], *facts["added"]]):
                     rows.add_found(delta.revision, found, after.version.numbers.refs)
-            self._go_to(after.version, delta)
+            self._go_to(after.version, facts)
             if len(rows) >= ROWS:
                 self._describe(delta.revision, rows)
                 rows = ChangeRows()
@@ -213,12 +214,12 @@ class Follower:
             self._describe(before.version.revision, rows)
         return reason or f"the log has no entry for revision {before.version.revision + 1}"
 
-    def _go_to(self, version: FactVersion, delta: RecordedDelta) -> None:
-        for texts, holds in ((delta.removed, False), (delta.added, True)):
-            for text in texts:
+    def _go_to(self, version: FactVersion, facts: Facts) -> None:
+        for name, holds in (("removed", False), ("added", True)):
+            for text in facts[name]:
                 self._found.note(text, holds, self._policy)
         if self._policy.names.by_tag:
-            self._found.note_by_tags(self._read(), version, [*delta.removed, *delta.added])
+            self._found.note_by_tags(self._read(), version, [*facts["removed"], *facts["added"]])
         self._version = version
 
     def _describe(self, last: int, rows: ChangeRows) -> None:

@@ -90,7 +90,8 @@ def changes(ask: GuardedAsk, policy: Policy, root: Reference, after: int, until:
     """The changes after the revision `after` up to `until`, as far back as the log describes them exactly.
 
     The result's `base` is `after` if the log describes all changes, and at most BULK facts. Otherwise it is the last
-    revision that the log does not describe, that changes tags, or at which there were more than BULK facts. Ranges that
+    revision that the log does not describe, that renames an entity or changes tags, or at which there were more than
+    BULK facts. Ranges that
     were read before `base` must be read again. `root`: the root object. Raises the errors of `ask`.
     """
     found, expected = ChangesMeanwhile(after), after + 1
@@ -104,7 +105,7 @@ def changes(ask: GuardedAsk, policy: Policy, root: Reference, after: int, until:
         tags = bool(policy.names.by_tag) and any(
             _is_about_tags(text, policy) for texts in (delta.added, delta.removed) for text in texts
         )
-        if delta.bulk or delta.policy or tags or len(found) > BULK:
+        if delta.bulk or delta.policy or delta.renamed or tags or len(found) > BULK:
             found = ChangesMeanwhile(delta.revision, tags=tags)
     return found if expected > until else ChangesMeanwhile(until)
 

@@ -163,8 +163,8 @@ MISTAKES = {
         "workspace: {in: site}",
         'drive: {in: site}\n  shelf: {in: site}\n  box: {in: shelf}\n  workspace: {in: "drive, box"}',
         7,
-        "a workspace can be drive.workspace or shelf.box.workspace, so below the drive x and below the shelf x would be "
-        "references that begin alike; let the workspace in one of them be another type",
+        "a workspace can be drive.workspace or shelf.box.workspace, so below the drive x and below the shelf x would "
+        "be references that begin alike; let the workspace in one of them be another type",
     ),
     "a type in itself": (
         "workspace: {in: site}",

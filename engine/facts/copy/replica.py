@@ -192,7 +192,8 @@ class Replica:
         proof = self._log.after_commit(held.revision, NEAR, meanwhile)
         if proof is None or not proof.settled or not self._log.may_keep_due(proof):
             return None  # no root, a long commit or a load, or facts that have ended must be removed
-        if proof.confirms(held) or (proof.complete and not proof.parted and proof.follows(held)):
+        quick = proof.complete and not proof.may_take_long(policy)
+        if proof.confirms(held) or (quick and proof.follows(held)):
             try:
                 version = held if proof.confirms(held) else self._advanced(proof)
                 if version is not None and proof.due:
@@ -330,7 +331,7 @@ class Replica:
         self._not_before[policy.digest] = time.monotonic() + seconds
 
     def _read(self, policy: Policy, snapshot: Path | str | None) -> FactVersion | None:
-        """A new copy, proved to be current; None if the log does not describe all changes during the reading."""
+        """A new copy, proved to be current; None if the changes during the reading cannot be made up for by the log."""
         began = self._log.proof(0, 0)
         if began is None:
             raise Inconsistent(
@@ -346,6 +347,8 @@ class Replica:
         while (proof := self._log.settled(version.revision, PAGE)) is not None:
             if not (proof := self._log.with_parts(proof)).follows(version):
                 return None
+            if proof.renames and not exact:
+                return None  # an entity that was renamed meanwhile may have been read under neither of its names
             try:
                 version = advanced(version, proof.deltas(version.revision), proof.reached, exact)
             except Contradiction as error:

@@ -8,9 +8,10 @@ from typing import Any
 
 from grantpath import cypher
 from grantpath.engine.facts.set.fact_version import FactOrigin, FactVersion
+from grantpath.engine.policy.policy import Policy
 from grantpath.engine.tenants.root_name import all_as_named_now
 from grantpath.graph.guard.store import Store
-from grantpath.graph.language.reference import Reference
+from grantpath.graph.language.reference import Reference, type_of
 from grantpath.graph.language.stored_fact import fact_in, fact_text
 
 SETTLE_SECONDS = 10.0  # how long a reader waits for a moment without a writer
@@ -51,17 +52,24 @@ class Proof:
         """Whether the root is at the revision of this version."""
         return self.revision == version.revision and self.origin == version.origin
 
+    def may_take_long(self, policy: Policy) -> bool:
+        """Whether an entry may be about many facts: they are stored in parts, or it renames what can contain others."""
+        return any(
+            entry["parts"] or (entry["renamed"] and policy.names.below(type_of(entry["renamed"][0])))
+            for entry in self.entries
+        )
+
     @property
-    def parted(self) -> bool:
-        """Whether the facts of an entry are stored in parts."""
-        return any(entry["parts"] for entry in self.entries)
+    def renames(self) -> bool:
+        """Whether an entry renames or moves an entity."""
+        return any(entry["renamed"] for entry in self.entries)
 
     def follows(self, version: FactVersion) -> bool:
         """Whether the entries contain every change since a version at the revision `after`."""
         return (
             self.origin == version.origin
             and self.revision >= version.revision
-            and not any(entry["facts"] is None or entry["upgrade"] for entry in self.entries)
+            and not any((entry["facts"] is None and not entry["renamed"]) or entry["upgrade"] for entry in self.entries)
             and not self._pruned()
         )
 
@@ -80,7 +88,7 @@ class Proof:
     def deltas(self, after: int) -> list[Mapping[str, Any]]:
         """What the entries after a revision added and removed, oldest first."""
         return [
-            {"added": entry["added"], "removed": entry["removed"]}
+            {"added": entry["added"], "removed": entry["removed"], "renamed": entry["renamed"] or ()}
             for entry in self.entries
             if after < entry["revision"] <= self.reached
         ]
@@ -163,7 +171,11 @@ class RootLog:
 
     def with_parts(self, proof: Proof) -> Proof:
         """The proof, with the facts of long deltas in its entries."""
-        return replace(proof, entries=[self._with_parts(entry) if entry["parts"] else entry for entry in proof.entries])
+        entries = proof.entries
+        return replace(
+            proof,
+            entries=[self._with_parts(each) if each["parts"] and not each["renamed"] else each for each in entries],
+        )
 
     def _with_parts(self, entry: Mapping[str, Any]) -> Mapping[str, Any]:
         delta: dict[str, list[str]] = {"added": [], "removed": []}

@@ -19,10 +19,13 @@ from grantpath.engine.facts.set.fact_version import (
     members,
 )
 from grantpath.engine.facts.set.layered_map import LayeredMap
+from grantpath.engine.facts.set.renamed_facts import renamed_facts
 from grantpath.graph.language.reference import type_of
 from grantpath.graph.language.statement import parse_statement
 
-Facts = Mapping[str, Sequence[str]]  # the lists `added` and `removed` of an entry of the log
+# The lists `added` and `removed` of an entry of the log. Of a rename and a move they are empty or missing, and the list
+# `renamed` has the former and the new reference.
+Facts = Mapping[str, Sequence[str]]
 Value = TypeVar("Value")
 Drafted = dict[int, Value | None]  # the changes of a map; None removes a key
 NO_USERS = np.empty(0, np.int32)
@@ -41,10 +44,10 @@ def advanced(version: FactVersion, entries: Iterable[Facts], revision: int, exac
     """
     draft = FactDraft(version, exact)
     for entry in entries:
-        for text in entry["removed"]:
-            draft.apply(text, adds=False)
-        for text in entry["added"]:
-            draft.apply(text, adds=True)
+        if entry.get("renamed"):
+            draft = FactDraft(draft.version(revision), exact)
+            entry = listed_facts(draft.former, entry)
+        draft.change(entry["removed"], entry["added"])
     return draft.version(revision)
 
 
@@ -55,18 +58,33 @@ def returned(version: FactVersion, entries: Iterable[Facts], revision: int) -> F
     """
     draft = FactDraft(version, exact=True)
     for entry in entries:
-        for text in reversed(entry["added"]):
-            draft.apply(text, adds=False)
-        for text in reversed(entry["removed"]):
-            draft.apply(text, adds=True)
+        if entry.get("renamed"):
+            draft = FactDraft(draft.version(revision), exact=True)
+            back = listed_facts(draft.former, {"renamed": entry["renamed"][::-1]})
+            draft.change(back["removed"], back["added"])
+        else:
+            draft.change(reversed(entry["added"]), reversed(entry["removed"]))
     return draft.version(revision)
+
+
+def listed_facts(version: FactVersion, entry: Facts) -> Facts:
+    """The entry with the facts that it adds to this version and removes from it, also if it is a rename or a move.
+
+    Raises Contradiction if the version does not have the entity that is renamed.
+    """
+    if not (names := entry.get("renamed")):
+        return entry
+    ref, to = names
+    if not version.exists(ref):
+        raise Contradiction(f"{ref} was renamed to {to}")
+    return renamed_facts(version, ref, to)
 
 
 class FactDraft:
     """The changes from one version to the next."""
 
     def __init__(self, former: FactVersion, exact: bool) -> None:
-        self._former = former
+        self.former = former
         self._exact = exact
         self._number = former.numbers.of
         self._size_of_edges = former.size_of_edges
@@ -77,8 +95,14 @@ class FactDraft:
         self._others_in: Drafted[tuple[int, ...]] = {}
         self._places_of: Drafted[tuple[int, ...]] = {}
 
-    def apply(self, text: str, adds: bool) -> None:
-        """Adds or removes the fact of a canonical statement. Raises Contradiction."""
+    def change(self, removed: Iterable[str], added: Iterable[str]) -> None:
+        """Removes and adds the facts of canonical statements. Raises Contradiction."""
+        for text in removed:
+            self._apply(text, adds=False)
+        for text in added:
+            self._apply(text, adds=True)
+
+    def _apply(self, text: str, adds: bool) -> None:
         words = parse_statement(text)
         object_ = self._number(words.object)
         if words.kind == "add":
@@ -93,7 +117,7 @@ class FactDraft:
 
     def version(self, revision: int) -> FactVersion:
         """The version with these changes."""
-        former = self._former
+        former = self.former
         return replace(
             former,
             revision=revision,
@@ -117,35 +141,35 @@ class FactDraft:
         """
         touched = {*self._existing, *self._grants}
         return [
-            (self._former.numbers.refs[number], now)
+            (self.former.numbers.refs[number], now)
             for number in touched
             if (now := holds(number, True)) != holds(number, False)
         ]
 
     def _exists(self, number: int, now: bool) -> bool:
-        return _latest(self._existing if now else {}, self._former.existing, number) is not None
+        return _latest(self._existing if now else {}, self.former.existing, number) is not None
 
     def _only_granted(self, number: int, now: bool) -> bool:
-        granted = _latest(self._grants if now else {}, self._former.grants, number)
+        granted = _latest(self._grants if now else {}, self.former.grants, number)
         return granted is not None and not self._exists(number, now)
 
     def _entity(self, entity: int, adds: bool) -> bool:
-        before = _latest(self._existing, self._former.existing, entity)
+        before = _latest(self._existing, self.former.existing, entity)
         self._existing[entity] = True if adds else None
         return (before is not None) != adds
 
     def _member(self, subject: int, container: int, adds: bool) -> bool:
-        changed = _toggle(self._containers, self._former.containers, subject, container, adds)
+        changed = _toggle(self._containers, self.former.containers, subject, container, adds)
         if not changed:
             return False
         self._size_of_edges += MEMBERSHIP if adds else -MEMBERSHIP
-        if subject in self._former.numbers.users:
-            before = _latest(self._users_in, self._former.users_in, container)
+        if subject in self.former.numbers.users:
+            before = _latest(self._users_in, self.former.users_in, container)
             rest = NO_USERS if before is None else before
             rest = np.append(rest, np.int32(subject)) if adds else rest[rest != subject]
             self._users_in[container] = rest if len(rest) else None
         else:
-            _toggle(self._others_in, self._former.others_in, container, subject, adds)
+            _toggle(self._others_in, self.former.others_in, container, subject, adds)
         return True
 
     def _grant(self, principal: int, fact: str, place: int, adds: bool) -> bool:
@@ -154,18 +178,18 @@ class FactDraft:
         if (principal in several) == adds:
             return False
         self._set(fact, place, several | {principal} if adds else several - {principal})
-        refs, tags = self._former.numbers.refs, self._former.numbers.tag_types
+        refs, tags = self.former.numbers.refs, self.former.numbers.tag_types
         if fact == TAGGED:
             for label in self._on(principal) if type_of(refs[principal]) in tags else ():
                 self._follow_tags(label, type_of(refs[principal]), place)
         elif type_of(refs[place]) in tags:
-            for tagged in _latest(self._places_of, self._former.places_of, place) or ():
+            for tagged in _latest(self._places_of, self.former.places_of, place) or ():
                 self._follow_tags(fact, type_of(refs[place]), tagged)
         return True
 
     def _follow_tags(self, label: str, type_: str, place: int) -> None:
         """Sets who has a grant on a tag of this type that the entity has."""
-        numbers = self._former.numbers
+        numbers = self.former.numbers
         by_tag = numbers.label_by_tag(label, type_)
         if by_tag is not None:
             tags = (tag for tag in members(self._on(place).get(TAGGED)) if type_of(numbers.refs[tag]) == type_)
@@ -173,7 +197,7 @@ class FactDraft:
             self._set(sys.intern(by_tag), place, have)
 
     def _on(self, place: int) -> Grants:
-        return _latest(self._grants, self._former.grants, place) or {}
+        return _latest(self._grants, self.former.grants, place) or {}
 
     def _set(self, fact: str, place: int, principals: frozenset[int]) -> None:
         """Sets who has a fact on an entity."""
@@ -187,7 +211,7 @@ class FactDraft:
         self._grants[place] = granted or None
         for each in before ^ principals:
             has_some = any(has_any(by, {each}) for by in granted.values())
-            _toggle(self._places_of, self._former.places_of, each, place, has_some)
+            _toggle(self._places_of, self.former.places_of, each, place, has_some)
 
 
 def _relisted(listed: Mapping[str, list[str]], changed: Iterable[tuple[str, bool]]) -> Mapping[str, list[str]]:

@@ -80,6 +80,7 @@ class EntityNumbers:
     def __init__(self, policy: Policy) -> None:
         self._role_types = frozenset(policy.role_types)
         self._user_types = frozenset(policy.user_types)
+        self.names = policy.names
         self._by_tag = frozenset(policy.names.by_tag)
         self.tag_types = frozenset(policy.names.by_tag.values())  # what is granted on these counts for what has them
         self.refs: list[str] = []

@@ -2,6 +2,7 @@
 
 import csv
 import random
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -48,6 +49,9 @@ class Replay:
         """Applies the new deltas, each of which must fit, and compares the facts with the graph."""
         for delta in deltas(auth, self.revision):
             assert not delta.bulk
+            if delta.renamed:
+                assert not (delta.added or delta.removed)
+                self.facts = renamed(self.facts, auth.policy, *delta.renamed)
             added, removed = set(delta.added), set(delta.removed)
             assert len(delta.added) == len(added) and len(delta.removed) == len(removed)
             assert removed <= self.facts, (delta.revision, removed - self.facts)
@@ -59,12 +63,31 @@ class Replay:
         assert self.revision == auth.revision_now()
         assert self.facts == statements_of(auth)
 
-    def back(self) -> Iterator[tuple[int, set[str]]]:
-        """The facts of each earlier revision, newest first."""
+    def back(self, policy: policies.Policy) -> Iterator[tuple[int, set[str]]]:
+        """The facts of each earlier revision, newest first. `policy` has the types of all revisions."""
         facts = set(self.facts)
         for delta in reversed(self.deltas):
+            if delta.renamed:
+                facts = renamed(facts, policy, *reversed(delta.renamed))
             facts = facts - set(delta.added) | set(delta.removed)
             yield delta.revision - 1, facts
+
+
+def renamed(facts: set[str], policy: policies.Policy, ref: str, to: str) -> set[str]:
+    """The facts with the references that an entity and what is below it have after a rename or a move."""
+    type_, _, name = ref.partition(":")
+    below = "|".join(policy.names.below(type_))
+    inside = rf"(?<![^ ])({below}):{re.escape(name)}(?=\.)" if below else r"(?!)"
+    pattern = re.compile(rf"`(?:[^`]|``)*`|(?<![^ ]){re.escape(ref)}(?![^ ])|{inside}")
+
+    def new(found: re.Match[str]) -> str:
+        if found[0] == ref:
+            return to
+        return f"{found[1]}:{to.partition(':')[2]}" if below and found[1] else found[0]
+
+    moved = {pattern.sub(new, fact) for fact in facts}
+    assert len(moved) == len(facts)
+    return moved
 
 
 def write_tables(folder: Path, tables: dict[str, list[list[str]]]) -> Path:
@@ -123,7 +146,7 @@ def test_random_changes_are_recorded_exactly(
                 auth = reopened(auth)
                 replay.follow(auth)
                 upgrades += 1
-    for revision, facts in replay.back():
+    for revision, facts in replay.back(auth.policy):
         if revision in known:
             assert facts == known[revision], revision
     count = sum(len(delta.added) + len(delta.removed) for delta in replay.deltas)

@@ -1,11 +1,17 @@
 """`rename` and `move`: an entity gets another reference, and keeps all that is stored about it and below it."""
 
+from typing import Any
+
 import pytest
 
 from grantpath.engine import Authorizer, Conflict, Invalid, Refused, Unknown
+from grantpath.engine.change import delta_records, renaming
+from grantpath.engine.facts.copy import replica
+from grantpath.engine.facts.set.fact_version import FactVersion
+from grantpath.engine.facts.set.graph_facts import read_facts
 
 from ...conftest import Tenants
-from ...support.with_replica import content, with_replica
+from ...support.with_replica import content, until_read, with_replica
 
 FACTS = [
     *("add user:admin", "owner user:admin of metalake:ml", "add user:bob", "add user:lee", "add role:analyst"),
@@ -14,6 +20,14 @@ FACTS = [
     *(f"allow {each} on catalog:hr to role:analyst" for each in ("USE_CATALOG", "USE_SCHEMA")),
     "allow SELECT_TABLE on table:hr.public.staff to role:analyst",
     "deny MODIFY_TABLE on table:hr.public.staff to role:analyst",
+]
+
+
+QUESTIONS = [
+    ("load_table", "table:hr.public.staff"),
+    ("MODIFY_TABLE", "table:hr.public.staff"),
+    ("drop_schema", "schema:hr.public"),
+    ("drop_catalog", "catalog:hr"),
 ]
 
 
@@ -40,11 +54,61 @@ def test_all_facts_stay_and_the_old_name_is_free(auth: Authorizer) -> None:
     with pytest.raises(Unknown):
         auth.show("table:hr.public.staff")
     assert auth.check("user:bob", "load_table", "table:hr.public.staff", as_of=before)
+    until_read(copy)
     assert content(copy) == content(with_replica(auth))
     assert auth.change("add schema:hr.public").id
     entry = next(iter(auth.log(limit=1, object="schema:hr.`open data`")))
     assert (entry.statement, entry.actor) == ("rename schema:hr.public to `open data`", "user:bob")
     assert auth.verify_log().entries == auth.revision_now()
+
+
+def test_delta_is_the_two_references_and_the_log_finds_what_is_below(auth: Authorizer) -> None:
+    done = auth.rename("schema:hr.public", to="open")
+    auth.add("table:hr.open.later")
+    query = "MATCH (change:Change {root: $root, revision: $revision}) RETURN properties(change) AS entry"
+    [row] = auth.store.execute(query, {"root": auth.tenant, "revision": done.revision})
+    entry = row["entry"]
+    assert entry["renamed"] == ["schema:hr.public", "schema:hr.open"]
+    assert not {"added", "removed", "facts", "bulk"} & {*entry}
+    assert entry["touched"] == ["schema:hr.open", "table:hr.open.staff", "table:hr.public.staff"]
+    assert done.revision in [each.revision for each in auth.log(object="table:hr.open.staff")]
+    assert [each.revision for each in auth.log(object="table:hr.open.later")] == [done.revision + 1]
+
+
+@pytest.mark.parametrize(("short", "bulk"), [(1_000, 200_000), (1, 200_000), (1, 2)])
+def test_past_copy_and_log_are_exact_across_a_rename_of_any_size(
+    auth: Authorizer, short: int, bulk: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delta_records, "SHORT", short)
+    monkeypatch.setattr(renaming, "BULK", bulk)
+    copy, before = with_replica(auth), auth.revision_now()
+    then = [bool(auth.check("user:bob", *each)) for each in QUESTIONS]
+    auth.rename("catalog:hr", to="people")
+    auth.rename("user:bob", to="kim")
+    auth.move("schema:people.public", to="catalog:old")
+    until_read(copy)
+    assert content(copy) == content(with_replica(auth))
+    assert [bool(auth.check("user:bob", *each, as_of=before)) for each in QUESTIONS] == then
+    assert {*then} == {True, False}
+    since = auth.since("user:kim", "load_table", "table:old.public.staff")
+    assert (since.allowed, since.since) == (False, auth.revision_now())
+    assert auth.verify_log().intact
+
+
+def test_copy_that_is_read_during_a_rename_is_read_again(auth: Authorizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    reads: list[int] = []
+
+    def read(*given: Any) -> FactVersion:
+        found = read_facts(*given)
+        reads.append(found.revision)
+        if len(reads) == 1:
+            auth.rename("schema:hr.public", to="open")
+        return found
+
+    monkeypatch.setattr(replica, "read_facts", read)
+    copy = with_replica(auth)
+    assert len(reads) == 2
+    assert content(copy) == content(with_replica(auth))
 
 
 def test_a_name_that_is_a_word_of_statements_is_written_with_quotes(auth: Authorizer) -> None:
