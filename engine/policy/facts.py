@@ -126,6 +126,11 @@ class Fact:
 ALL = Fact(FactKind.ALL)
 
 
+def is_privilege(name: str) -> bool:
+    """Whether a name that is asked about is that of a privilege, not of an operation (`validate` holds this)."""
+    return name.isupper()
+
+
 def effect_and_privilege(label: str) -> tuple[str, str]:
     """ALLOW and SELECT_TABLE for 'ALLOW SELECT_TABLE'; OWNS and an empty text for OWNS."""
     effect, _, privilege = label.partition(" ")

@@ -11,7 +11,7 @@ from grantpath.engine.policy import author_warnings
 from grantpath.engine.policy.clauses import Clauses, TooManyClauses
 from grantpath.engine.policy.compiler import Expander
 from grantpath.engine.policy.fact_plan import FactPlan
-from grantpath.engine.policy.facts import Fact
+from grantpath.engine.policy.facts import Fact, is_privilege
 from grantpath.engine.policy.index import ONE_LENGTH, ROLE, Lengths, PolicyIndex, PolicyProblem, label_of
 from grantpath.engine.policy.schema import (
     BUILT_IN,
@@ -276,7 +276,7 @@ class Policy:
             if len(self._questions) >= MANY_CHAINS:
                 self._questions.clear()
             try:
-                known = self._ask_privilege(*key) if name.isupper() else self._ask_operation(*key)
+                known = self._ask_privilege(*key) if is_privilege(name) else self._ask_operation(*key)
             except PolicyProblem as problem:
                 raise _stored(problem) from None
             self._questions[key] = known

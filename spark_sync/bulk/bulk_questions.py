@@ -7,6 +7,7 @@ import numpy as np
 
 from grantpath.engine.facts.kernel.fact_table import FactTable, Prepared, targeted_at
 from grantpath.engine.facts.kernel.intervals import ActingPrincipals, Bools, Ints
+from grantpath.engine.policy.facts import is_privilege
 from grantpath.engine.policy.policy import Policy, Requirement
 from grantpath.graph.errors import Invalid
 from grantpath.spark_sync.session.snapshot import Snapshot
@@ -65,7 +66,7 @@ def by_condition(listed: Sequence[Name]) -> dict[int, list[Name]]:
 
 def _canonical(policy: Policy, name: str) -> str:
     """The name in the form in which `names_on` lists it. Raises Unknown."""
-    if name.isupper():
+    if is_privilege(name):
         return policy.names.canonical(name)
     own = policy.file.aliases.get(name, name)
     if own not in policy.names.operation_types:

@@ -11,7 +11,7 @@ import numpy as np
 
 from grantpath.engine.facts.kernel.fact_table import FactTable
 from grantpath.engine.facts.kernel.intervals import AnyInts, Bools, Ints, offsets
-from grantpath.engine.policy.facts import Fact, FactKind
+from grantpath.engine.policy.facts import Fact, FactKind, is_privilege
 from grantpath.graph.distinct_numbers import distinct
 from grantpath.spark_sync.bulk.bulk_questions import listed_objects
 from grantpath.spark_sync.bulk.condition_answers import ConditionAnswers
@@ -164,7 +164,7 @@ class _Judge:
     def find_nothing_open(self) -> None:
         """Sets NOTHING_OPEN for ALLOW grants that have no reason yet, if all of their operations have answers."""
         index = {each.number: at for at, each in enumerate(self.answers.conditions)}
-        operations = {number for (name, _), number in self.answers.numbers.items() if not name.isupper()}
+        operations = {number for (name, _), number in self.answers.numbers.items() if not is_privilege(name)}
         candidate = np.zeros(len(self.reason), np.bool_)
         by_condition: dict[int, list[tuple[Ints, GrantUse]]] = {}
         for key, rows in self.judged.items():

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from grantpath.engine.policy.facts import FactKind
+from grantpath.engine.policy.facts import FactKind, is_privilege
 from grantpath.spark_sync.bulk.condition_answers import ConditionAnswers
 from grantpath.spark_sync.bulk.idle_grants import IdleGrants
 from grantpath.spark_sync.bulk.users_by_principal import UsersByPrincipal
@@ -171,7 +171,7 @@ class Contents:
 
         def rank(at: int) -> tuple[bool, bool]:
             of = conditions[at]
-            return of.type in containers, all(name.isupper() for name in of.names)
+            return of.type in containers, all(map(is_privilege, of.names))
 
         around = {type_: {type_, *policy.names.above(type_)} for type_ in policy.names.types}
         inside = [at for at in self.figures.focus if containers & around[conditions[at].type]]
