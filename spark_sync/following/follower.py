@@ -10,7 +10,7 @@ from pathlib import Path
 
 from grantpath.engine.change.delta_records import RecordedDelta, recorded
 from grantpath.engine.facts.compare.comparison import changed_access
-from grantpath.engine.facts.set.fact_draft import Contradiction, Facts, advanced, listed_facts
+from grantpath.engine.facts.set.fact_draft import Contradiction, advanced, listed_facts
 from grantpath.engine.facts.set.fact_set import FactSet
 from grantpath.engine.facts.set.fact_version import FactOrigin, FactVersion
 from grantpath.engine.facts.snapshot.snapshot_facts import read_snapshot
@@ -193,7 +193,7 @@ class Follower:
         rows, reason = ChangeRows(), ""
         before = FactSet(self._read(), self._policy, self._source.root)
         for delta in deltas:
-            reason = _why_not(delta, before.version.revision + 1)
+            reason = why_not(delta, before.version.revision + 1)
             if reason:
                 break
             try:
@@ -205,7 +205,8 @@ class Follower:
             if delta.revision > self._described:
                 for found in changed_access(before, after, [*facts["removed"], *facts["added"]]):
                     rows.add_found(delta.revision, found, after.version.numbers.refs)
-            self._go_to(after.version, facts)
+            self._found.note_step(before.version, after.version, facts, self._policy)
+            self._version = after.version
             if len(rows) >= ROWS:
                 self._describe(delta.revision, rows)
                 rows = ChangeRows()
@@ -213,14 +214,6 @@ class Follower:
         if before.version.revision > self._described:
             self._describe(before.version.revision, rows)
         return reason or f"the log has no entry for revision {before.version.revision + 1}"
-
-    def _go_to(self, version: FactVersion, facts: Facts) -> None:
-        for name, holds in (("removed", False), ("added", True)):
-            for text in facts[name]:
-                self._found.note(text, holds, self._policy)
-        if self._policy.names.by_tag:
-            self._found.note_by_tags(self._read(), version, [*facts["removed"], *facts["added"]])
-        self._version = version
 
     def _describe(self, last: int, rows: ChangeRows) -> None:
         """Writes and reports a file about the revisions up to `last`."""
@@ -255,7 +248,7 @@ class Follower:
         self._append(made, first, last, rows)
 
 
-def _why_not(delta: RecordedDelta, revision: int) -> str:
+def why_not(delta: RecordedDelta, revision: int) -> str:
     """Why an entry of the log does not lead to `revision`; empty if it does."""
     if delta.revision != revision:
         return f"the log has no entry for revision {revision}"

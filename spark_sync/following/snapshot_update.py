@@ -4,15 +4,19 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from grantpath.engine.facts.set.fact_draft import Contradiction
+from grantpath.engine.change.delta_records import recorded
+from grantpath.engine.facts.set.fact_draft import Contradiction, advanced, listed_facts
+from grantpath.engine.facts.set.fact_version import FactOrigin
+from grantpath.engine.facts.snapshot.snapshot_facts import read_snapshot
 from grantpath.engine.facts.snapshot.snapshot_reader import CHANGES, SnapshotMeta
+from grantpath.engine.tenants.one_revision import GuardedAsk
 from grantpath.graph.client import telemetry
 from grantpath.graph.client.connection import Connection
 from grantpath.graph.errors import Inconsistent
 from grantpath.graph.files.remote_path import local_path
 from grantpath.graph.guard.store import Store
 from grantpath.graph.progress import ReportLine
-from grantpath.spark_sync.following.follower import Follower
+from grantpath.spark_sync.following.follower import Follower, why_not
 from grantpath.spark_sync.following.table_changes import advanced_tables
 from grantpath.spark_sync.mirroring.changes_meanwhile import ChangesMeanwhile, changes
 from grantpath.spark_sync.mirroring.graph_rows import guarded_ask
@@ -56,33 +60,52 @@ def update(connection: Connection, root: str, out: Path | str, progress: ReportL
                 pass
             follower.write_tables()
             return Updated(source.meta.revision, follower.source.meta, follower.rebuilt)
-        found = changes_since(store, source)
-        if isinstance(found, str):
-            made = rebuild(connection, store, source, target, found, progress)
-        else:
-            try:
-                made = _by_deltas(source, target, *found)
-            except Contradiction as error:
-                reason = f"the log contradicts the snapshot ({error})"
-                made = rebuild(connection, store, source, target, reason, progress)
+        try:
+            found = changes_since(store, source)
+            made = found if isinstance(found, str) else _by_deltas(source, target, *found)
+        except Contradiction as error:
+            made = f"the log contradicts the snapshot ({error})"
+        if isinstance(made, str):
+            made = rebuild(connection, store, source, target, made, progress)
         span.set(revision=made.meta.revision, entities=made.meta.counts["objects"])
     return made
 
 
 def changes_since(store: Store, source: Snapshot) -> tuple[TenantMarks, ChangesMeanwhile] | str:
-    """The present marks and the changes up to it; or the reason why the log does not describe them."""
+    """The present marks and the changes up to it; or the reason why the log does not describe them. Raises
+    Contradiction."""
     meta, ask = source.meta, guarded_ask(store, source.meta.root)
     for _ in range(TRIES):
         row = ask("revision")
         if problem := another(meta, row):
             return problem
         found = changes(ask, source.policy, source.root, meta.revision, row["revision"])
+        if found.base > meta.revision:
+            reason = f"the log does not describe what changed up to revision {found.base}"
+            known = _with_facts(ask, source, row["revision"]) if found.by_facts else reason
+        else:
+            known = found
         if same_root(row, ask("revision")):
-            if found.base > meta.revision:
-                why = "tags on which something is granted" if found.tags else "the log does not describe what"
-                return f"{why} changed up to revision {found.base}"
-            return TenantMarks.of(row), found
+            return known if isinstance(known, str) else (TenantMarks.of(row), known)
     raise Inconsistent(f"{meta.root} was created again while its log was read; try again when it changes less")
+
+
+def _with_facts(ask: GuardedAsk, source: Snapshot, until: int) -> ChangesMeanwhile | str:
+    """The changes up to a revision, with what follows from them and from the facts of the snapshot: the facts that are
+    renamed, and those of what has a tag. Or the reason why the log does not describe them. Raises Contradiction."""
+    meta, found = source.meta, ChangesMeanwhile(source.meta.revision)
+    origin = FactOrigin(meta.made or "", "", meta.policy_digest)
+    version = read_snapshot(source.folder, meta.root, source.policy, origin, meta.revision)
+    for delta in recorded(ask, meta.revision, source.root):
+        if delta.revision > until:
+            break
+        if reason := why_not(delta, version.revision + 1):
+            return reason
+        facts = listed_facts(version, vars(delta))
+        after = advanced(version, [facts], delta.revision)
+        found.note_step(version, after, facts, source.policy)
+        version = after
+    return found if version.revision == until else f"the log has no entry for revision {version.revision + 1}"
 
 
 def _by_deltas(source: Snapshot, target: Path, marks: TenantMarks, found: ChangesMeanwhile) -> Updated:

@@ -7,6 +7,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from grantpath.engine.change.delta_records import RecordedDelta, recorded
 from grantpath.engine.change.deltas import BULK
+from grantpath.engine.facts.set.fact_draft import Facts
 from grantpath.engine.facts.set.fact_version import FactVersion, by_tags, fact_of, is_stored, members
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.tenants.one_revision import GuardedAsk
@@ -33,7 +34,7 @@ class ChangesMeanwhile:
     facts: dict[Edge, bool] = field(default_factory=dict)
     before: dict[str | Edge, bool] = field(default_factory=dict)  # whether each of them was true at `base`, by the log
     ends: str | None = None  # the earliest end of a fact that was added
-    tags: bool = False  # whether tags changed at `base`, so that the log lacks what follows from them
+    by_facts: bool = False  # whether the log describes `base`, but only to those who know the facts: a rename or tags
 
     def __bool__(self) -> bool:
         return bool(self.entities or self.members or self.facts)
@@ -59,8 +60,15 @@ class ChangesMeanwhile:
                 self.facts[edge] = holds
         self.before.setdefault(edge or words.object, not holds)
 
-    def note_by_tags(self, before: FactVersion, after: FactVersion, texts: Iterable[str]) -> None:
-        """Notes the facts that hold for what has a tag, after the facts of these statements were added or removed."""
+    def note_step(self, before: FactVersion, after: FactVersion, facts: Facts, policy: Policy) -> None:
+        """Notes these facts, which lead from one version to the next, and what follows from them for what has a tag."""
+        for name, holds in (("removed", False), ("added", True)):
+            for text in facts[name]:
+                self.note(text, holds, policy)
+        if policy.names.by_tag:
+            self._note_by_tags(before, after, [*facts["removed"], *facts["added"]])
+
+    def _note_by_tags(self, before: FactVersion, after: FactVersion, texts: Iterable[str]) -> None:
         refs = after.numbers.refs
         for place in by_tags(after, texts) | by_tags(before, texts):
             was, now = (set(_by_tags_on(version, place)) for version in (before, after))
@@ -105,8 +113,9 @@ def changes(ask: GuardedAsk, policy: Policy, root: Reference, after: int, until:
         tags = bool(policy.names.by_tag) and any(
             _is_about_tags(text, policy) for texts in (delta.added, delta.removed) for text in texts
         )
-        if delta.bulk or delta.policy or delta.renamed or tags or len(found) > BULK:
-            found = ChangesMeanwhile(delta.revision, tags=tags)
+        by_facts = tags or bool(delta.renamed)
+        if delta.bulk or delta.policy or by_facts or len(found) > BULK:
+            found = ChangesMeanwhile(delta.revision, by_facts=by_facts)
     return found if expected > until else ChangesMeanwhile(until)
 
 
