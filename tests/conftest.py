@@ -12,6 +12,7 @@ from weakref import WeakSet
 import pytest
 
 from grantpath.engine import Authorizer
+from grantpath.engine.change import renaming
 from grantpath.engine.policy import policy
 from grantpath.engine.policy.schema import BUILT_IN
 from grantpath.engine.tenants import registry
@@ -181,6 +182,12 @@ def schema(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """Creates the constraints and indexes once, for tests that create many roots by product code."""
     registry.create_schema(store)
     monkeypatch.setattr(registry, "create_schema", lambda _: None)
+
+
+@pytest.fixture
+def large_renames(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Makes nearly every rename and move one with many facts, whose delta is two references."""
+    monkeypatch.setattr(renaming, "LISTED", 2)
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 // $root  STRING   'metalake:ml'
 // $ref   STRING   'schema:hr.public'
 // $to    STRING   'schema:hr.open', its new reference
-// $most  INTEGER  100000, the maximum number of facts; one more is returned if there are more; -1 for no facts
+// $most  INTEGER  100000, the maximum number of facts; one more is returned if there are more
 // $long  INTEGER  400, the number of characters from which references are returned
 // Returns one row: refs LIST OF STRING (the entity, and what is below it), facts LIST (for each fact: 'ENTITY', 'MEMBER', 'OWNS', 'TAGGED', 'ALLOW' or 'DENY', and its
 // privilege, subject, object and end, or null; at most $most + 1), lengths LIST (the types of the entities, each with a

@@ -1,8 +1,8 @@
 """Stores the delta of a log entry, and reads the deltas of a log.
 
 The facts of a revision are the facts of the previous revision, without `removed` and with `added`. A short delta is
-stored on its :Change node, a long one in separate :Delta nodes; the entry has a hash of their content. The delta of a
-rename or a move is `renamed`: the former and the new reference, whatever is below the entity.
+stored on its :Change node, a long one in separate :Delta nodes; the entry has a hash of their content. In place of a
+long one, a rename or a move has `renamed`: the former and the new reference, whatever is below the entity.
 """
 
 import hashlib
@@ -25,8 +25,8 @@ PAGE = 500  # entries that one query reads
 class RecordedDelta:
     """The facts that a revision added and removed according to the log, as canonical statements.
 
-    `renamed`: the former and the new reference, if the revision renamed or moved an entity; the lists are then empty,
-    because each fact of the entity and of what is below it is removed and added with its new references.
+    `renamed`: the former and the new reference, if the revision renamed or moved an entity with many facts; the lists
+    are then empty, and each fact of the entity and of what is below it is removed and added with its new references.
 
     `bulk`: the facts are not recorded, because they are too many, an older version wrote the entry, or a pruning is
     removing them now. Readers must then read the graph. `policy` has the sources of the policy before and after, if

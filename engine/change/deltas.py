@@ -24,7 +24,7 @@ BULK = 200_000  # a delta with more facts is not stored, and readers must read t
 @dataclass
 class Delta:
     """The statements of the added and removed facts, and all references in them. `bulk`: the facts are too many, and
-    none of them is listed. `renamed`: the former and the new reference of a rename or a move, in place of its facts,
+    none of them is listed. `renamed`: the former and the new reference of a rename or a move, in place of many facts,
     which follow from the facts before; `touched` then has the former and the new references of what was renamed."""
 
     added: list[str] = field(default_factory=list)

@@ -1,7 +1,8 @@
 """`rename REF to NAME` and `move REF to PARENT`: one entity, and all that is below it, gets another reference.
 
-Grants, DENYs, owners and memberships stay, because they are edges between nodes. The delta has only the former and the
-new reference: which facts get other references follows from the facts before.
+Grants, DENYs, owners and memberships stay, because they are edges between nodes. The delta has each fact twice: under
+the former reference among the removed ones, under the new one among the added ones. If these are many, it has only the
+two references: which facts get others then follows from the facts before.
 """
 
 from dataclasses import dataclass, replace
@@ -9,6 +10,7 @@ from typing import Any
 
 from grantpath.engine.change.apply import BatchApplier
 from grantpath.engine.change.change_step import ChangeStep
+from grantpath.engine.change.delta_records import SHORT
 from grantpath.engine.change.deltas import BULK, Delta, delta_of
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.policy.renamed import Renamed
@@ -19,7 +21,7 @@ from grantpath.graph.language.reference import MAX_REFERENCE_BYTES, Reference
 from grantpath.graph.language.stored_fact import StoredFact, stored_fact
 
 MOST_BYTES = 4  # of a character in UTF-8
-NO_FACTS = -1  # of a change that is made: its delta does not list them
+LISTED = SHORT // 2  # facts that are listed in the log, where a reader can apply them without those before
 
 
 def rename(applier: BatchApplier, rules: Rules, step: ChangeStep) -> None:
@@ -29,7 +31,7 @@ def rename(applier: BatchApplier, rules: Rules, step: ChangeStep) -> None:
         return
     renaming = Renaming.of(change, rules)
     try:
-        most = BULK // 2 if applier.is_dry_run else NO_FACTS
+        most = BULK // 2 if applier.is_dry_run else LISTED
         [row] = ask("before_rename", ref=change.object.text, to=renaming.to, most=most, long=renaming.long)
         renaming.check(row)
     except GrantpathError as error:
@@ -47,7 +49,10 @@ def rename(applier: BatchApplier, rules: Rules, step: ChangeStep) -> None:
     )
     applier.renamed(change.object.text, renaming.to)
     step.changed = True
-    step.delta = renaming.listed(row["facts"]) if applier.is_dry_run else renaming.delta(row["refs"])
+    if len(row["facts"]) <= most:
+        step.delta = renaming.listed(row["facts"])
+    else:
+        step.delta = Delta(bulk=True) if applier.is_dry_run else renaming.delta(row["refs"])
 
 
 def _may_be_there(applier: BatchApplier, step: ChangeStep) -> bool:
@@ -110,14 +115,12 @@ class Renaming:
                 )
 
     def delta(self, refs: list[str]) -> Delta:
-        """The delta of the log; `refs` are those of the object and of what is below it."""
+        """The delta without facts; `refs` are those of the object and of what is below it."""
         touched = [] if len(refs) > BULK // 2 else sorted({*refs, *map(self.renamed.new, refs)})
         return Delta(touched=touched, renamed=(self.renamed.ref, self.renamed.to))
 
     def listed(self, facts: list[list[Any]]) -> Delta:
-        """The delta of a dry run, which lists all facts of the object and of what is below it."""
-        if len(facts) > BULK // 2:
-            return Delta(bulk=True)
+        """The delta with these facts of the object and of what is below it."""
         removed: list[StoredFact] = [stored_fact(*fact) for fact in facts]
         new = self.renamed.new
         added = [(kind, name, new(by), new(on), until) for kind, name, by, on, until in removed]

@@ -9,8 +9,9 @@ from itertools import islice
 from pathlib import Path
 
 from grantpath.engine.change.delta_records import RecordedDelta, recorded
+from grantpath.engine.change.deltas import BULK
 from grantpath.engine.facts.compare.comparison import changed_access
-from grantpath.engine.facts.set.fact_draft import Contradiction, advanced, listed_facts
+from grantpath.engine.facts.set.fact_draft import Contradiction, Facts, advanced, listed_facts
 from grantpath.engine.facts.set.fact_set import FactSet
 from grantpath.engine.facts.set.fact_version import FactOrigin, FactVersion
 from grantpath.engine.facts.snapshot.snapshot_facts import read_snapshot
@@ -198,6 +199,8 @@ class Follower:
                 break
             try:
                 facts = listed_facts(before.version, vars(delta))
+                if reason := too_many(delta.revision, facts):
+                    break
                 after = before._replace(version=advanced(before.version, [facts], delta.revision))
             except Contradiction as error:
                 reason = f"the log contradicts the snapshot at revision {delta.revision} ({error})"
@@ -246,6 +249,11 @@ class Follower:
         rows = ChangeRows()
         rows.add(last, REBUILT)
         self._append(made, first, last, rows)
+
+
+def too_many(revision: int, facts: Facts) -> str:
+    """Why a rename of so many facts is not followed; empty if they are few enough."""
+    return f"revision {revision} renames more than {BULK:,} facts" if len(facts["added"]) > BULK else ""
 
 
 def why_not(delta: RecordedDelta, revision: int) -> str:

@@ -16,7 +16,7 @@ from grantpath.graph.errors import Inconsistent
 from grantpath.graph.files.remote_path import local_path
 from grantpath.graph.guard.store import Store
 from grantpath.graph.progress import ReportLine
-from grantpath.spark_sync.following.follower import Follower, why_not
+from grantpath.spark_sync.following.follower import Follower, too_many, why_not
 from grantpath.spark_sync.following.table_changes import advanced_tables
 from grantpath.spark_sync.mirroring.changes_meanwhile import ChangesMeanwhile, changes
 from grantpath.spark_sync.mirroring.graph_rows import guarded_ask
@@ -102,6 +102,8 @@ def _with_facts(ask: GuardedAsk, source: Snapshot, until: int) -> ChangesMeanwhi
         if reason := why_not(delta, version.revision + 1):
             return reason
         facts = listed_facts(version, vars(delta))
+        if reason := too_many(delta.revision, facts):
+            return reason
         after = advanced(version, [facts], delta.revision)
         found.note_step(version, after, facts, source.policy)
         version = after

@@ -103,9 +103,11 @@ def _read(
             progress(f"read {root} at revision {now.revision} in {len(bounds):,} ranges, with {len(since):,} changes")
             rows, about = raw_rows(engine.spark, _by_folder(found)), len(bounds) * graph_ranges.RANGE_ROWS
             return _Read(now, policy, rows, about, since)
-        progress(f"{root} was loaded or upgraded while it was read; reading {len(missing):,} ranges again")
+        again = f"reading {len(missing):,} ranges again"
+        progress(f"a load, an upgrade or a large rename changed {root} while it was read; {again}")
     raise Inconsistent(
-        f"{root} was loaded or upgraded in each of {TRIES} tries to read it; try again when it changes less"
+        f"a load, an upgrade or a large rename changed {root} in each of {TRIES} tries to read it; try again when it "
+        "changes less"
     )
 
 

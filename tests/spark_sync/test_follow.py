@@ -121,6 +121,7 @@ def existing(folder: Path) -> set[str]:
     return {ref for ref, exists in zip(numbering.refs, numbering.exists, strict=True) if exists}
 
 
+@pytest.mark.usefixtures("large_renames")
 @pytest.mark.parametrize("policy", others_slow(POLICIES))
 def test_tables_and_changes_are_those_of_new_mirrors(
     server: Connection,

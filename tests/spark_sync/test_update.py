@@ -50,6 +50,7 @@ def sums(server: Connection, tmp_path: Path) -> Sums:
     return of
 
 
+@pytest.mark.usefixtures("large_renames")
 @pytest.mark.parametrize("policy", others_slow(POLICIES))
 def test_update_writes_the_tables_of_a_new_mirror(
     server: Connection, tenant: Tenants, sums: Sums, policy: str, tmp_path: Path
@@ -91,6 +92,7 @@ def test_update_without_changes_writes_nothing(server: Connection, small: Author
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("*")} == before
 
 
+@pytest.mark.usefixtures("large_renames")
 def test_tags_and_renames_are_followed_from_the_facts_of_the_snapshot(
     server: Connection, tenant: Tenants, sums: Sums, tmp_path: Path
 ) -> None:

@@ -192,8 +192,7 @@ class Replica:
         proof = self._log.after_commit(held.revision, NEAR, meanwhile)
         if proof is None or not proof.settled or not self._log.may_keep_due(proof):
             return None  # no root, a long commit or a load, or facts that have ended must be removed
-        quick = proof.complete and not proof.may_take_long(policy)
-        if proof.confirms(held) or (quick and proof.follows(held)):
+        if proof.confirms(held) or (proof.complete and not proof.may_take_long and proof.follows(held)):
             try:
                 version = held if proof.confirms(held) else self._advanced(proof)
                 if version is not None and proof.due:

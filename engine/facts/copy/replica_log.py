@@ -8,10 +8,9 @@ from typing import Any
 
 from grantpath import cypher
 from grantpath.engine.facts.set.fact_version import FactOrigin, FactVersion
-from grantpath.engine.policy.policy import Policy
 from grantpath.engine.tenants.root_name import all_as_named_now
 from grantpath.graph.guard.store import Store
-from grantpath.graph.language.reference import Reference, type_of
+from grantpath.graph.language.reference import Reference
 from grantpath.graph.language.stored_fact import fact_in, fact_text
 
 SETTLE_SECONDS = 10.0  # how long a reader waits for a moment without a writer
@@ -52,16 +51,14 @@ class Proof:
         """Whether the root is at the revision of this version."""
         return self.revision == version.revision and self.origin == version.origin
 
-    def may_take_long(self, policy: Policy) -> bool:
-        """Whether an entry may be about many facts: they are stored in parts, or it renames what can contain others."""
-        return any(
-            entry["parts"] or (entry["renamed"] and policy.names.below(type_of(entry["renamed"][0])))
-            for entry in self.entries
-        )
+    @property
+    def may_take_long(self) -> bool:
+        """Whether an entry is about many facts: they are stored in parts, or follow from a rename."""
+        return any(entry["parts"] or entry["renamed"] for entry in self.entries)
 
     @property
     def renames(self) -> bool:
-        """Whether an entry renames or moves an entity."""
+        """Whether an entry renames or moves an entity without a list of its facts."""
         return any(entry["renamed"] for entry in self.entries)
 
     def follows(self, version: FactVersion) -> bool:

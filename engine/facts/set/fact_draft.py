@@ -23,11 +23,12 @@ from grantpath.engine.facts.set.renamed_facts import renamed_facts
 from grantpath.graph.language.reference import type_of
 from grantpath.graph.language.statement import parse_statement
 
-# The lists `added` and `removed` of an entry of the log. Of a rename and a move they are empty or missing, and the list
-# `renamed` has the former and the new reference.
+# The lists `added` and `removed` of an entry of the log. If it is a rename or a move with many facts, they are empty or
+# missing, and the list `renamed` has the former and the new reference.
 Facts = Mapping[str, Sequence[str]]
 Value = TypeVar("Value")
 Drafted = dict[int, Value | None]  # the changes of a map; None removes a key
+MANY = 100  # changes of a list of references from which on it is sorted again
 NO_USERS = np.empty(0, np.int32)
 
 
@@ -93,7 +94,7 @@ class FactDraft:
         self._grants: Drafted[Grants] = {}
         self._users_in: Drafted[Numbers] = {}
         self._others_in: Drafted[tuple[int, ...]] = {}
-        self._places_of: Drafted[tuple[int, ...]] = {}
+        self._places_of: dict[int, dict[int, None]] = {}  # no tuples: one principal can have very many places
 
     def change(self, removed: Iterable[str], added: Iterable[str]) -> None:
         """Removes and adds the facts of canonical statements. Raises Contradiction."""
@@ -126,7 +127,7 @@ class FactDraft:
             grants=former.grants.changed(self._grants),
             users_in=former.users_in.changed(self._users_in),
             others_in=former.others_in.changed(self._others_in),
-            places_of=former.places_of.changed(self._places_of),
+            places_of=former.places_of.changed({each: tuple(of) or None for each, of in self._places_of.items()}),
             listed=_relisted(former.listed, self._changed(self._exists)),
             granted_names=_relisted(former.granted_names, self._changed(self._only_granted)),
             size_of_edges=self._size_of_edges,
@@ -183,7 +184,7 @@ class FactDraft:
             for label in self._on(principal) if type_of(refs[principal]) in tags else ():
                 self._follow_tags(label, type_of(refs[principal]), place)
         elif type_of(refs[place]) in tags:
-            for tagged in _latest(self._places_of, self.former.places_of, place) or ():
+            for tagged in [*self._places(place)]:
                 self._follow_tags(fact, type_of(refs[place]), tagged)
         return True
 
@@ -210,8 +211,17 @@ class FactDraft:
             granted[fact] = principals if len(principals) > 1 else next(iter(principals))
         self._grants[place] = granted or None
         for each in before ^ principals:
-            has_some = any(has_any(by, {each}) for by in granted.values())
-            _toggle(self._places_of, self.former.places_of, each, place, has_some)
+            if any(has_any(by, {each}) for by in granted.values()):
+                self._places(each)[place] = None
+            else:
+                self._places(each).pop(place, None)
+
+    def _places(self, principal: int) -> dict[int, None]:
+        """The entities on which a principal has a fact, to be changed."""
+        drafted = self._places_of.get(principal)
+        if drafted is None:
+            drafted = self._places_of[principal] = dict.fromkeys(self.former.places_of.get(principal) or ())
+        return drafted
 
 
 def _relisted(listed: Mapping[str, list[str]], changed: Iterable[tuple[str, bool]]) -> Mapping[str, list[str]]:
@@ -221,6 +231,11 @@ def _relisted(listed: Mapping[str, list[str]], changed: Iterable[tuple[str, bool
         changes.setdefault(type_of(ref), []).append((ref, added))
     later = dict(listed)
     for type_, of_type in changes.items():
+        if len(of_type) > MANY:
+            gone = {ref for ref, added in of_type if not added}
+            rest = (ref for ref in listed.get(type_, ()) if ref not in gone)
+            later[type_] = sorted([*rest, *(ref for ref, added in of_type if added)])
+            continue
         refs = later[type_] = [*listed.get(type_, ())]
         for ref, added in of_type:
             at = bisect_left(refs, ref)

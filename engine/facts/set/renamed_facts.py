@@ -1,4 +1,4 @@
-"""Lists the facts that a rename or a move changes. The log has only the two references."""
+"""Lists the facts that a rename or a move changes. If they are many, the log has only the two references."""
 
 from bisect import bisect_left
 from collections.abc import Iterator

@@ -113,6 +113,7 @@ def variant(name: str, folder: Path) -> policies.Policy:
     return policies.load(str(file))
 
 
+@pytest.mark.usefixtures("large_renames")
 @pytest.mark.parametrize("name", others_slow(POLICIES))
 def test_random_changes_are_recorded_exactly(
     tenant: Tenants, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -32,6 +32,7 @@ ORACLES, DUMPS = size(full=170, short=6), size(full=170, short=3)  # revisions t
 CHECKS = size(full=10, short=25)
 
 
+@pytest.mark.usefixtures("large_renames")
 @pytest.mark.parametrize("name", others_slow(POLICIES))
 def test_past_answers_are_those_of_the_oracle_at_that_revision(tenant: Tenants, closing: Closing, name: str) -> None:
     rng = random.Random(f"past {name} {SEED}")
@@ -96,6 +97,7 @@ def answers(auth: Authorizer, asked: list[Check], as_of: int | None) -> list[obj
     return found
 
 
+@pytest.mark.usefixtures("large_renames")
 @pytest.mark.parametrize("name", others_slow(POLICIES))
 def test_past_answers_are_those_of_dumps(
     tenant: Tenants, closing: Closing, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -66,6 +66,7 @@ def named(value: Any, old: str, new: str) -> Any:
     return new if value == old else value
 
 
+@pytest.mark.usefixtures("large_renames")
 @pytest.mark.parametrize("policy_name", others_slow(POLICIES))
 def test_past_of_a_copy_is_the_one_of_the_original(tenant: Tenants, tmp_path: Path, policy_name: str) -> None:
     rng = random.Random(f"restored past {policy_name} {SEED}")
