@@ -98,9 +98,9 @@ def changes(ask: GuardedAsk, policy: Policy, root: Reference, after: int, until:
     """The changes after the revision `after` up to `until`, as far back as the log describes them exactly.
 
     The result's `base` is `after` if the log describes all changes, and at most BULK facts. Otherwise it is the last
-    revision that the log does not describe, that renames an entity or changes tags, or at which there were more than
-    BULK facts. Ranges that
-    were read before `base` must be read again. `root`: the root object. Raises the errors of `ask`.
+    revision that the log does not describe, that renames an entity with many facts or changes tags, or at which there
+    were more than BULK facts. Ranges that were read before `base` must be read again. `root`: the root object. Raises
+    the errors of `ask`.
     """
     found, expected = ChangesMeanwhile(after), after + 1
     for delta in recorded(ask, after, root):

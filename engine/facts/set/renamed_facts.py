@@ -11,8 +11,10 @@ from grantpath.graph.language.stored_fact import StoredFact, fact_text
 
 
 def renamed_facts(version: FactVersion, ref: str, to: str) -> dict[str, list[str]]:
-    """The facts that an entity and what is below it has, as statements: under `removed` with the present references,
-    under `added` with those that follow from the new reference `to`. They have no ends."""
+    """The facts of an entity and of everything below it, as statements without ends.
+
+    `removed` has them with the present references, `added` with those that follow from the new reference `to`.
+    """
     renamed = Renamed.of(version.numbers.names, ref, to)
     facts = dict.fromkeys(fact for each in _with_inner(version, renamed) for fact in facts_of(version, each))
     moved = ((kind, name, renamed.new(by), renamed.new(on), end) for kind, name, by, on, end in facts)
