@@ -147,7 +147,9 @@ def _unreadable(text: str, at: int) -> str:
         return f"{wrong[0]!r} {where} cannot be read: {_NO_NOT}"
     if wrong[0] in "=!<>+-*/'\"" or wrong[0].isdigit():
         return f"{text[start : start + 12]!r} {where} cannot be read: {_NO_VALUES}"
-    return f"{text[start : start + 12]!r} {where} cannot be read"
+    at_sign = "write the place in parentheses, e.g. READ(parent)"
+    remedy = at_sign if wrong[0] == "@" else "a condition has names, parentheses, commas, `and` and `or`"
+    return f"{text[start : start + 12]!r} {where} cannot be read; {remedy}"
 
 
 class _Parser:
@@ -186,12 +188,16 @@ class _Parser:
             return f"`from` is not supported; name the place in parentheses: {call}"
         if "not" in (each.lower() for each in self.tokens[max(0, self.at - 1) : self.at + 1]):
             return _NO_NOT
-        return f"{self.token!r} is not expected {self.where()}"
+        remedy = "remove it" if self.token in "()=" else "write `and` or `or` between two conditions"
+        return f"{self.token!r} is not expected {self.where()}; {remedy}"
 
     def take(self, expected: str = "") -> str:
         token = self.token
         if not token or (expected and token != expected) or (not expected and token in "(),="):
-            raise ConditionError(f"{expected or 'a name'} is expected {self.where()}, not {token or 'the end'!r}")
+            found = f"not {token!r}" if token else "where the condition ends"
+            empty = not expected and self.tokens[self.at - 1 : self.at + 1] == ["(", ")"]
+            remedy = "write one, or remove the parentheses" if empty else "add it"
+            raise ConditionError(f"{expected or 'a name'} is expected {self.where()}, {found}; {remedy}")
         self.at += 1
         return token
 

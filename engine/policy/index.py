@@ -358,16 +358,20 @@ class PolicyIndex:
 
     @staticmethod
     def _reach(start: str, edges: Mapping[str, set[str]]) -> set[str]:
-        reached: set[str] = set()
-        waiting = list(edges[start])
+        reached: dict[str, str] = {}  # by privilege: one that implies it
+        waiting = [(start, name) for name in sorted(edges[start])]
         while waiting:
-            name = waiting.pop()
+            by, name = waiting.pop()
             if name == start:
-                raise PolicyProblem(["privileges", start], f"{start} implies itself; break the cycle")
+                way = [by]
+                while way[-1] != start:
+                    way.append(reached[way[-1]])
+                cycle = ", which implies ".join([*way[-2::-1], start])
+                raise PolicyProblem(["privileges", start], f"{start} implies {cycle}; remove one of these")
             if name not in reached:
-                reached.add(name)
-                waiting.extend(edges[name])
-        return reached
+                reached[name] = by
+                waiting.extend((name, each) for each in sorted(edges[name]))
+        return {*reached}
 
     # ---- operations and changes --------------------------------------------------------------------------------
     def _operations(self) -> dict[tuple[str, str], ConditionEntry]:

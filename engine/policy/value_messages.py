@@ -73,6 +73,8 @@ def _remedy(error: Mapping[str, Any], key: tuple[str | int, ...], schema: Mappin
             return f"one name is expected, not a list; write one, e.g. {key[-1]}: {next(iter(error['input']), 'NAME')}"
         case "list_type" if key == ("ladders",):
             return f"a list of ladders is expected; write `- {short(str(error['input']))}` below it"
+        case "model_type" if error["ctx"]["class_name"] == ConditionEntry and error["input"] is None:
+            return f"the condition is missing; write e.g. {key[-1]}: READ, or {key[-1]}: {{if: READ, with: ...}}"
         case "model_type" if error["ctx"]["class_name"] == ConditionEntry:
             return f"{written} is not a condition; write e.g. {key[-1]}: READ, or {key[-1]}: {{if: READ, with: ...}}"
         case "extra_forbidden":

@@ -48,6 +48,21 @@ MISTAKES = {
         f"\"== 'sales'\" at character 17 cannot be read: {NO_VALUES}",
     ),
     "a number": ("VIEWER or EDITOR", "user.level > 5", 15, f"'> 5' at character 12 cannot be read: {NO_VALUES}"),
+    "a comma": ("VIEWER or EDITOR", '"VIEWER, EDITOR"', 15, "',' is not expected after 'VIEWER'; write `and` or `or`"),
+    "an open parenthesis": (
+        "VIEWER or EDITOR",
+        "(VIEWER or EDITOR",
+        15,
+        "or EDITOR', where the condition ends; add it",
+    ),
+    "empty parentheses": (
+        "VIEWER or EDITOR",
+        "everyone()",
+        15,
+        "a name is expected after 'everyone (', not ')'; write one, or remove the parentheses",
+    ),
+    "an at sign": ("VIEWER or EDITOR", "VIEWER@site", 15, "'@site' at character 7 cannot be read; write the place in"),
+    "an empty condition": ("VIEWER or EDITOR", "", 15, "the condition is missing; write e.g. view: READ"),
     "yes": (
         "deny: true",
         "deny: yes",
