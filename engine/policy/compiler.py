@@ -517,6 +517,8 @@ class Expander:
             return NEVER
         entry = self.names.operations[name, target.type]
         bound = self._bound(tree, name, entry, scope)
+        if bound is None:
+            return NEVER
         if entry.all_roles and not scope.all_roles:
             raise PolicyProblem(
                 scope.key,
@@ -532,12 +534,12 @@ class Expander:
         )
         return self._asked_operation(entry, inner)
 
-    def _bound(self, tree: Can, name: str, entry: ConditionEntry, scope: Scope) -> dict[str, TypedPlace]:
-        """The second objects of `can(...)`, without those that refer to a second object that the question omits."""
+    def _bound(self, tree: Can, name: str, entry: ConditionEntry, scope: Scope) -> dict[str, TypedPlace] | None:
+        """The second objects of `can(...)`, without those that refer to a second object that the question omits; None
+        if the operation needs one of the omitted."""
+        omitted = {key for key, place in tree.with_ if scope.omits(place)}
         bound = {
-            key: typed
-            for key, place in tree.with_
-            if place.removeprefix("with.") not in scope.absent and (typed := self._nearest(place, scope))
+            key: typed for key, place in tree.with_ if key not in omitted and (typed := self._nearest(place, scope))
         }
         for key, typed in bound.items():
             if key not in entry.with_:
@@ -548,6 +550,8 @@ class Expander:
                     scope.key, f"{name} takes {key}={entry.with_[key].type}, not {typed.type}; name another place"
                 )
         for key, second in sorted(entry.with_.items()):
+            if key in omitted and not second.optional:
+                return None
             if key not in bound and not second.optional:
                 raise PolicyProblem(
                     scope.key, f"{name} needs a second object; write can({name}, place, {key}=with.{key})"

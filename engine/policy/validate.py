@@ -102,7 +102,8 @@ def _check_members(names: PolicyIndex) -> None:
 
 
 def _check_one_role(names: PolicyIndex) -> None:
-    """With `ask.one_role`, only roles have grants and own objects, and no group is a member of a role."""
+    """With `ask.one_role`, only roles have grants and own objects, and groups and roles are not members of each other:
+    a role that acts alone would have what its groups have."""
     roles = {type_ for type_, entry in names.types.items() if entry.kind == "role"}
     if not roles:
         raise PolicyProblem(("ask", "one_role"), "no type has the kind role; add one, or remove one_role")
@@ -123,6 +124,13 @@ def _check_one_role(names: PolicyIndex) -> None:
                     f"with `ask.one_role` only users and roles can hold a role, not {indefinite(type_)}; "
                     f"remove {type_}",
                 )
+    for container in names.file.members.keys() - roles:
+        for type_ in roles.intersection(names.file.members[container]):
+            raise PolicyProblem(
+                ("members", container),
+                f"with `ask.one_role` {indefinite(type_)} acts alone and cannot be in {indefinite(container)}; "
+                f"remove {type_}",
+            )
 
 
 def _check_privileges(names: PolicyIndex) -> None:

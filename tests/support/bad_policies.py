@@ -102,7 +102,7 @@ BAD = {
         'READ: {on: "folder, file", implies: ADMIN}',
         12,
         "privileges.READ",
-        "implies itself; break the cycle",
+        "READ implies ADMIN, which implies WRITE, which implies READ; remove one",
     ),
     "ladder with an unknown rung": (
         "- READ, WRITE, ADMIN",

@@ -89,10 +89,9 @@ class Region:
         before, after = (side.policy for side in self._sides)
         if before is not after:
             return {*before.names.types, *after.names.types}
-        if before.names.vary:
-            return {*filter(before.names.varies, before.names.types)}
         every = [fact for fact in facts if fact.kind is FactKind.EVERY_BELOW]
-        return {type_ for fact in every for type_ in (*fact.types, place_type(fact.place))}
+        counted = {type_ for fact in every for type_ in (*fact.types, place_type(fact.place))}
+        return counted.union(filter(before.names.varies, before.names.types))
 
     def _number(self, entities: Collection[int]) -> None:
         before, after = self._sides

@@ -1,0 +1,104 @@
+"""What uncommon policies decide, and what plans say under them."""
+
+from pathlib import Path
+
+import pytest
+
+from grantpath.engine import InvalidPolicy
+from grantpath.engine.memory.memory_authorizer import authorizer
+from grantpath.engine.policy.policy import Policy, load
+
+COUNTED = """
+policy: counted
+title: Areas beside folders in folders
+source: A test
+types:
+  org: {}
+  folder: {in: "org, folder"}
+  area: {in: org}
+  page: {in: area}
+  shelf: {in: area}
+  user: {in: org, kind: user}
+grants: {to: user}
+privileges:
+  READ: {on: "area, page"}
+  SEE: {on: folder}
+operations:
+  area:
+    sweep: every(READ below area)
+    leaf: every(READ in page below area)
+"""
+OMITTED = """
+policy: omitted
+title: A copy with two optional second objects
+source: A test
+types:
+  org: {}
+  doc: {in: org, owned_by: user}
+  user: {in: org, kind: user}
+members: {}
+grants: {to: user}
+privileges:
+  READ: {on: doc}
+operations:
+  doc:
+    run: {if: READ(with.x), with: {x: doc}}
+    copy:
+      if: can(run, with.a, x=with.b) or READ
+      with: {a: {type: doc, optional: true}, b: {type: doc, optional: true}}
+    join:
+      if: can(run, with.a, x=with.b)
+      with: {a: {type: doc, optional: true}, b: {type: doc, optional: true}}
+"""
+
+
+def loaded(text: str, folder: Path) -> Policy:
+    file = folder / "policy.yaml"
+    file.write_text(text, encoding="utf-8")
+    return load(str(file))
+
+
+def test_plan_counts_the_objects_of_every_type_beside_types_in_themselves(tmp_path: Path) -> None:
+    auth = authorizer(
+        loaded(COUNTED, tmp_path), ["add user:u", "add area:a", "add page:a.p", "add shelf:a.s"], root="r"
+    )
+    grant = "allow READ on page:a.p to user:u"
+    gained = {name for each in auth.plan([grant]).effects.effects for name in each.names}
+    auth.change(grant)
+    assert not auth.check("user:u", "sweep", "area:a")  # there is no READ on the shelf
+    assert auth.check("user:u", "leaf", "area:a")
+    assert gained == {"leaf", "READ"}
+
+
+def test_condition_about_one_of_several_optional_second_objects_does_not_hold_without_it(tmp_path: Path) -> None:
+    facts = ["add user:u", "add doc:a", "add doc:b", "allow READ on doc:b to user:u"]
+    auth = authorizer(loaded(OMITTED, tmp_path), facts, root="r")
+    for given, allowed in (({}, False), ({"a": "doc:a"}, False), ({"b": "doc:b"}, False)):
+        assert bool(auth.check("user:u", "join", "doc:a", with_=given)) is allowed
+        assert bool(auth.check("user:u", "copy", "doc:b", with_=given))
+    assert auth.check("user:u", "join", "doc:a", with_={"a": "doc:a", "b": "doc:b"})
+
+
+def test_role_that_acts_alone_cannot_be_in_a_group(tmp_path: Path) -> None:
+    text = """
+policy: alone
+title: Roles that act alone
+source: A test
+types:
+  org: {}
+  user: {in: org, kind: user}
+  group: {in: org, kind: group}
+  role: {in: org, kind: role}
+members: {group: MEMBERS, role: user}
+grants: {to: role}
+ask: {one_role: true}
+privileges:
+  READ: {on: org}
+operations:
+  group: {talk: holds(group)}
+"""
+    with pytest.raises(
+        InvalidPolicy, match=r"a role acts alone and cannot be in a group; remove role"
+    ):
+        loaded(text.replace("MEMBERS", '"user, role"'), tmp_path)
+    assert loaded(text.replace("MEMBERS", "user"), tmp_path)
