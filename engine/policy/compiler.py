@@ -447,7 +447,7 @@ class Expander:
         typed = self._nearest(tree.place, scope)
         if typed is None:
             return NEVER
-        types = [*tree.types] or self.names.below(typed.type)
+        types = [*tree.types] or [*filter(self.names.is_securable, self.names.below(typed.type))]
         for type_ in types:
             if type_ not in self.names.below(typed.type):
                 raise PolicyProblem(scope.key, f"{type_!r} is not below {typed.type}; name a type that is")

@@ -229,6 +229,13 @@ class PolicyIndex:
         """The types whose names are a single segment even if they contain dots: the subject types."""
         return frozenset(self.subject_types)
 
+    def is_securable(self, type_: str) -> bool:
+        """Whether entities of the type are in the tree of objects: all objects, and subjects that can have an owner,
+        grants on them or objects inside."""
+        entry = self.types[type_]
+        inside = entry.kind == "object" or bool(self.below(type_))
+        return inside or bool(entry.owned_by) or type_ in self.granted_types
+
     @cached_property
     def granted_types(self) -> set[str]:
         return {type_ for entry in self.privileges.values() for type_ in entry.on}

@@ -162,9 +162,8 @@ class Policy:
         return [*kinds, label_of(type_)]
 
     def is_securable(self, type_: str) -> bool:
-        """Whether entities of the type can have an owner or grants on them: all objects, and some subjects."""
-        entry = self.file.types[type_]
-        return entry.kind == "object" or bool(entry.owned_by) or type_ in self.names.granted_types
+        """Whether entities of the type are in the tree of objects; see PolicyIndex."""
+        return self.names.is_securable(type_)
 
     # ---- references ------------------------------------------------------------------------------------------
     def reference(self, text: str, root: Reference) -> Reference:

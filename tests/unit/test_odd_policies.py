@@ -97,8 +97,6 @@ privileges:
 operations:
   group: {talk: holds(group)}
 """
-    with pytest.raises(
-        InvalidPolicy, match=r"a role acts alone and cannot be in a group; remove role"
-    ):
+    with pytest.raises(InvalidPolicy, match=r"a role acts alone and cannot be in a group; remove role"):
         loaded(text.replace("MEMBERS", '"user, role"'), tmp_path)
     assert loaded(text.replace("MEMBERS", "user"), tmp_path)
