@@ -77,7 +77,9 @@ def later_roles(evaluation: Evaluation) -> list[str]:
     """Other roles to act through: the active one, or those that the subject or a new role holds from the start."""
     if evaluation.as_role:
         return [evaluation.as_role]
-    types = {evaluation.subject.type, *(type_of(name) for name in new_names(evaluation)[:1])}
+    types = {type_of(name) for name in new_names(evaluation)[:1]}
+    if not evaluation.one_role:  # a role that acts alone does not have what its subject holds
+        types.add(evaluation.subject.type)
     return [ref for ref, entry in evaluation.policy.builtins.items() if types & {*entry.held_by_every}]
 
 

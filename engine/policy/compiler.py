@@ -470,12 +470,13 @@ class Expander:
             # nothing is below a place that does not exist, and it is not known what will be there
             may_be_missing = self.file.grants.on_missing or typed.prefix.startswith("with.")
             return both([every, atom([Fact(FactKind.EXISTS, at)])]) if may_be_missing else every
-        return atom(
+        some = [
             Fact(FactKind.ALLOW_BELOW, at, (source,), (type_,))
             for source in ordered
             for type_ in types
             if type_ in self.names.privileges[source].on
-        )
+        ]
+        return atom(some) if some else NEVER
 
     def _check_below(self, tree: BelowExpression, types: list[str], scope: Scope) -> None:
         """Raises PolicyProblem for a privilege whose grants do not decide whether it includes one of the named ones."""

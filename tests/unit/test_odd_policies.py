@@ -100,3 +100,50 @@ operations:
     with pytest.raises(InvalidPolicy, match=r"a role acts alone and cannot be in a group; remove role"):
         loaded(text.replace("MEMBERS", '"user, role"'), tmp_path)
     assert loaded(text.replace("MEMBERS", "user"), tmp_path)
+
+
+def test_some_grant_that_cannot_be_given_is_explained_as_no(tmp_path: Path) -> None:
+    text = """
+policy: none
+title: A grant that no object can have
+source: A test
+types:
+  org: {}
+  user: {in: org, kind: user}
+  doc: {in: org}
+grants: {to: user}
+privileges:
+  USE: {on: org}
+  READ: {on: "org, doc"}
+operations:
+  org: {see: some(USE in doc below org) and READ, look: some(USE in doc below org) or READ}
+"""
+    auth = authorizer(loaded(text, tmp_path), ["add user:u", "add doc:d"], root="r")
+    assert not auth.explain("user:u", "see", "org:r").allowed
+    assert auth.explain("user:u", "look", "org:r").remedy == ["allow READ on org:r to user:u"]
+
+
+def test_remedy_of_a_role_that_acts_alone_does_not_count_what_its_user_has(tmp_path: Path) -> None:
+    text = """
+policy: alone
+title: Roles that act alone beside one that every user holds
+source: A test
+types:
+  org: {}
+  user: {in: org, kind: user}
+  role: {in: org, kind: role}
+  doc: {in: org}
+members: {role: "user, role"}
+grants: {to: role}
+ask: {one_role: true}
+builtin: {role:public: {held_by_every: user, allow: USE}}
+privileges:
+  USE: {on: org}
+  READ: {on: doc, in_effect: USE(root) and granted}
+operations: {}
+"""
+    auth = authorizer(loaded(text, tmp_path), ["add user:u", "add doc:d"], root="r")
+    remedy = auth.explain("user:u", "READ", "doc:d").remedy
+    assert remedy
+    assert not [problem for problem in auth.given(remedy) if problem]
+    assert auth.check("user:u", "READ", "doc:d")
