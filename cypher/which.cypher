@@ -75,7 +75,7 @@ CALL () {
     WITH CASE name WHEN place.type THEN place ELSE top END AS place, property + name AS fact
     WHERE fact IN $facts OR place = top WITH place, collect(fact) AS granted
     // each place inherits the facts of those above it; a subject without an owner or grants has no path to the root object
-    MATCH (place)-[:CHILD_OF*0..]->(above) UNWIND CASE WHEN above:Securable THEN [above] ELSE [above, top] END AS above
+    MATCH (place)-[:CHILD_OF*0..]->(up) UNWIND CASE WHEN up:Securable THEN [up] ELSE [up, top] END AS above
     WITH above, collect(place) AS inside, head(collect(CASE place WHEN above THEN granted END)) AS granted
     UNWIND inside AS place WITH place, head(collect(CASE place WHEN above THEN granted END)) AS granted,
       reduce(all = $given, some IN collect(CASE WHEN place <> above THEN granted END) | all + some) AS inherited

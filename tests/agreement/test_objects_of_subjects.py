@@ -19,6 +19,7 @@ types:
   robot: {in: org, kind: user}
   token: {in: user}
 grants: {to: "user, robot", deny: true}
+ask: {subjects: "user, robot"}
 privileges:
   READ: {on: "org, token"}
   GATE: {on: org}
