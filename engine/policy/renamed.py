@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from grantpath.engine.policy.index import PolicyIndex
-from grantpath.graph.language.reference import Reference, name_of, parse, type_of
+from grantpath.graph.language.reference import name_of, parse, path_of, type_of
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Renamed:
     @classmethod
     def of(cls, names: PolicyIndex, ref: str, to: str) -> "Renamed":
         """`ref` and `to` are canonical and of one type."""
-        former, path = (_path(parse(text, names.one_segment)) for text in (ref, to))
+        former, path = (path_of(parse(text, names.one_segment)) for text in (ref, to))
         return cls(ref, to, frozenset(names.below(type_of(ref))), former, path)
 
     @property
@@ -39,9 +39,3 @@ class Renamed:
         if type_ not in self.types or not name.startswith(f"{self.former}."):
             return text
         return f"{type_}:{self.path}{name[len(self.former) :]}"
-
-
-def _path(ref: Reference) -> str:
-    """The path of an entity, as it is in the references below it, where the name of a subject is quoted like one of an
-    object."""
-    return name_of(Reference(ref.type, ref.segments).text)

@@ -223,6 +223,12 @@ def name_of(text: str) -> str:
     return text.partition(":")[2]
 
 
+def path_of(ref: Reference) -> str:
+    """The path with which the references below an entity begin. In these, a subject's name is quoted like that of an
+    object."""
+    return name_of(Reference(ref.type, ref.segments).text)
+
+
 def length_of(text: str) -> int:
     """The number of segments of a valid reference in its canonical spelling, which is not that of a subject."""
     return text.count(".") + 1 if "`" not in text else len(parse(text).segments)

@@ -180,9 +180,7 @@ class Follower:
 
     def _read(self) -> FactVersion:
         if self._version is None:
-            meta = self._source.meta
-            origin = FactOrigin(meta.made or "", "", meta.policy_digest)
-            self._version = read_snapshot(self._source.folder, meta.root, self._policy, origin, meta.revision)
+            self._version = facts_in(self._source)
             gc.freeze()  # the facts stay in memory, and each garbage collection would spend seconds on them
         return self._version
 
@@ -194,17 +192,15 @@ class Follower:
         rows, reason = ChangeRows(), ""
         before = FactSet(self._read(), self._policy, self._source.root)
         for delta in deltas:
-            reason = why_not(delta, before.version.revision + 1)
-            if reason:
-                break
             try:
-                facts = listed_facts(before.version, vars(delta))
-                if reason := too_many(delta.revision, facts):
-                    break
-                after = before._replace(version=advanced(before.version, [facts], delta.revision))
+                step = next_step(before.version, delta)
             except Contradiction as error:
-                reason = f"the log contradicts the snapshot at revision {delta.revision} ({error})"
+                step = f"the log contradicts the snapshot at revision {delta.revision} ({error})"
+            if isinstance(step, str):
+                reason = step
                 break
+            facts, version = step
+            after = before._replace(version=version)
             if delta.revision > self._described:
                 for found in changed_access(before, after, [*facts["removed"], *facts["added"]]):
                     rows.add_found(delta.revision, found, after.version.numbers.refs)
@@ -251,13 +247,22 @@ class Follower:
         self._append(made, first, last, rows)
 
 
-def too_many(revision: int, facts: Facts) -> str:
-    """Why a rename of so many facts is not followed; empty if they are few enough."""
-    return f"revision {revision} renames more than {BULK:,} facts" if len(facts["added"]) > BULK else ""
+def facts_in(source: Snapshot) -> FactVersion:
+    """The facts of a snapshot."""
+    meta = source.meta
+    origin = FactOrigin(meta.made or "", "", meta.policy_digest)
+    return read_snapshot(source.folder, meta.root, source.policy, origin, meta.revision)
 
 
-def why_not(delta: RecordedDelta, revision: int) -> str:
-    """Why an entry of the log does not lead to `revision`; empty if it does."""
+def next_step(version: FactVersion, delta: RecordedDelta) -> tuple[Facts, FactVersion] | str:
+    """The facts that lead to the next version, and this version; or the reason why an entry of the log does not lead to
+    it. Raises Contradiction."""
+    revision = version.revision + 1
     if delta.revision != revision:
         return f"the log has no entry for revision {revision}"
-    return f"the log does not describe what revision {revision} changed" if delta.bulk or delta.policy else ""
+    if delta.bulk or delta.policy:
+        return f"the log does not describe what revision {revision} changed"
+    facts = listed_facts(version, vars(delta))
+    if len(facts["added"]) > BULK:
+        return f"revision {revision} renames more than {BULK:,} facts"
+    return facts, advanced(version, [facts], revision)

@@ -5,9 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grantpath.engine.change.delta_records import recorded
-from grantpath.engine.facts.set.fact_draft import Contradiction, advanced, listed_facts
-from grantpath.engine.facts.set.fact_version import FactOrigin
-from grantpath.engine.facts.snapshot.snapshot_facts import read_snapshot
+from grantpath.engine.facts.set.fact_draft import Contradiction
 from grantpath.engine.facts.snapshot.snapshot_reader import CHANGES, SnapshotMeta
 from grantpath.engine.tenants.one_revision import GuardedAsk
 from grantpath.graph.client import telemetry
@@ -16,7 +14,7 @@ from grantpath.graph.errors import Inconsistent
 from grantpath.graph.files.remote_path import local_path
 from grantpath.graph.guard.store import Store
 from grantpath.graph.progress import ReportLine
-from grantpath.spark_sync.following.follower import Follower, too_many, why_not
+from grantpath.spark_sync.following.follower import Follower, facts_in, next_step
 from grantpath.spark_sync.following.table_changes import advanced_tables
 from grantpath.spark_sync.mirroring.changes_meanwhile import ChangesMeanwhile, changes
 from grantpath.spark_sync.mirroring.graph_rows import guarded_ask
@@ -93,18 +91,15 @@ def changes_since(store: Store, source: Snapshot) -> tuple[TenantMarks, ChangesM
 def _with_facts(ask: GuardedAsk, source: Snapshot, until: int) -> ChangesMeanwhile | str:
     """The changes up to a revision, with what follows from them and from the facts of the snapshot: the facts that are
     renamed, and those of what has a tag. Or the reason why the log does not describe them. Raises Contradiction."""
-    meta, found = source.meta, ChangesMeanwhile(source.meta.revision)
-    origin = FactOrigin(meta.made or "", "", meta.policy_digest)
-    version = read_snapshot(source.folder, meta.root, source.policy, origin, meta.revision)
-    for delta in recorded(ask, meta.revision, source.root):
+    version = facts_in(source)
+    found = ChangesMeanwhile(version.revision)
+    for delta in recorded(ask, version.revision, source.root):
         if delta.revision > until:
             break
-        if reason := why_not(delta, version.revision + 1):
-            return reason
-        facts = listed_facts(version, vars(delta))
-        if reason := too_many(delta.revision, facts):
-            return reason
-        after = advanced(version, [facts], delta.revision)
+        step = next_step(version, delta)
+        if isinstance(step, str):
+            return step
+        facts, after = step
         found.note_step(version, after, facts, source.policy)
         version = after
     return found if version.revision == until else f"the log has no entry for revision {version.revision + 1}"

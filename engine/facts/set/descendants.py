@@ -8,7 +8,7 @@ from grantpath.engine.facts.set.fact_set import FactSet
 from grantpath.engine.facts.set.fact_version import has_any, members
 from grantpath.engine.policy.facts import Fact
 from grantpath.engine.policy.policy import Policy
-from grantpath.graph.language.reference import Reference, name_of, type_of
+from grantpath.graph.language.reference import Reference, path_of, type_of
 
 AFTER_DOT = "/"  # follows "." in byte order: all references that begin with `begin.` are before `begin/`
 
@@ -20,14 +20,17 @@ def range_below(refs: Sequence[str], type_: str, place: Reference, policy: Polic
     """
     if place.type == policy.root_type:
         return 0, len(refs)
-    begin = start_below(type_, place)
-    return bisect_left(refs, begin), bisect_left(refs, f"{begin[:-1]}{AFTER_DOT}")
+    return range_from(refs, start_below(type_, place))
+
+
+def range_from(refs: Sequence[str], start: str) -> tuple[int, int]:
+    """The half-open range of the references that begin with `start`, which ends with a dot."""
+    return bisect_left(refs, start), bisect_left(refs, f"{start[:-1]}{AFTER_DOT}")
 
 
 def start_below(type_: str, place: Reference) -> str:
     """The prefix of the references of a type that are below a place. The place must not be the root object."""
-    # a subject's own reference has no quotes around the name; in the references of entities below it, the name has them
-    return f"{type_}:{name_of(Reference(place.type, place.segments).text)}."
+    return f"{type_}:{path_of(place)}."
 
 
 class Descendants:

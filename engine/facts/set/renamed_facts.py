@@ -1,9 +1,8 @@
 """Lists the facts that a rename or a move changes. If they are many, the log has only the two references."""
 
-from bisect import bisect_left
 from collections.abc import Iterator
 
-from grantpath.engine.facts.set.descendants import AFTER_DOT
+from grantpath.engine.facts.set.descendants import range_from
 from grantpath.engine.facts.set.fact_version import NOTHING, TAGGED, FactVersion, has_any, is_stored, members
 from grantpath.engine.policy.facts import effect_and_privilege
 from grantpath.engine.policy.renamed import Renamed
@@ -50,8 +49,7 @@ def _with_inner(version: FactVersion, renamed: Renamed) -> Iterator[int]:
     """The entity, and what is below it, also names that only have grants."""
     yield version.numbers.of(renamed.ref)
     for type_ in renamed.types:
-        start = f"{type_}:{renamed.former}"
         for listed in (version.listed, version.granted_names):
             refs = listed.get(type_, NOTHING)
-            begin, end = bisect_left(refs, f"{start}."), bisect_left(refs, f"{start}{AFTER_DOT}")
+            begin, end = range_from(refs, f"{type_}:{renamed.former}.")
             yield from map(version.numbers.of, refs[begin:end])
