@@ -9,8 +9,8 @@ MATCH (top:Entity {root: $root, ref: $top})
 CALL (top) {
   UNWIND $builtins AS builtin
   MERGE (entity:Entity {root: $root, ref: builtin.ref})
-    ON CREATE SET entity.type = builtin.type, entity.name = builtin.name, entity.builtin = true
-  SET entity:$(builtin.labels)
+    ON CREATE SET entity.type = builtin.type, entity.name = builtin.name
+  SET entity.builtin = true, entity.exists = null, entity:$(builtin.labels)
   FOREACH (parent IN CASE WHEN builtin.securable THEN [top] ELSE [] END | MERGE (entity)-[:CHILD_OF]->(parent))
   FOREACH (privilege IN builtin.allow |
     MERGE (entity)-[grant:ALLOW {privilege: privilege}]->(top) SET grant.until = null, grant.root = null)

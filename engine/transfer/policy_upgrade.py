@@ -91,8 +91,9 @@ def _upgrade(authorizer: OpenTenant, new: Policy, by: str | None, dry_run: bool,
         facts = UpgradeFacts(store, tenant, old, new, root)
         progress("reading facts", 1, 1)
         problems = list(facts.problems(progress))
+        needed = kept["digest"] != new.digest or facts.misplaced > 0
         if dry_run:
-            changes = kept["digest"] != new.digest and not problems
+            changes = needed and not problems
             delta = facts.rehearse(store, tenant) if changes else Delta()
             renamed = dict(sorted(facts.renamed))
             return Upgrade(facts.count, changes, bulk.revision, None, problems, renamed, delta.added, delta.removed)
@@ -100,7 +101,7 @@ def _upgrade(authorizer: OpenTenant, new: Policy, by: str | None, dry_run: bool,
             rest = [f"... and {len(problems) - SHOWN:,} more"] if len(problems) > SHOWN else []
             failed = f"{tenant} was not upgraded: {len(problems):,} of its facts violate the policy {new.name}:"
             raise Invalid(failed, *problems[:SHOWN], *rest)
-        if kept["digest"] == new.digest:
+        if not needed:
             return Upgrade(facts.count, False, bulk.revision)
         graph = rule_graph(new)
         bulk.begin()

@@ -43,11 +43,21 @@ class UpgradeFacts:
         self._rules = Rules(new, root)
         ask = streaming(store, tenant)
         self._tables = tables_of(ask, old, root)
-        self._names, self._idle = self._split_names(
-            sorted(row["ref"] for row in ask("dump_entities") if not row["created"])
-        )
+        names: list[str] = []
+        self._misplaced: dict[bool, list[str]] = {True: [], False: []}  # those to be put into the tree, or taken out
+        for row in ask("dump_entities"):
+            if not row["created"]:
+                names.append(row["ref"])
+            if row["type"] in new.names.subject_types and new.is_securable(row["type"]) != row["securable"]:
+                self._misplaced[not row["securable"]].append(row["ref"])
+        self._names, self._idle = self._split_names(sorted(names))
         self.renamed: set[tuple[str, str]] = set()
         self.count = sum(map(len, self._tables.values()))
+
+    @property
+    def misplaced(self) -> int:
+        """The number of subjects that `put` puts into the tree of objects, or takes out of it."""
+        return sum(map(len, self._misplaced.values()))
 
     # ---- problems ----------------------------------------------------------------------------------------------
     def problems(self, progress: ReportCount) -> Iterator[str]:
@@ -104,25 +114,35 @@ class UpgradeFacts:
 
     def _check_place(self, ref: Reference, remedy: str) -> None:
         old, new = self._old, self._new
-        if old.labels(ref.type) != new.labels(ref.type):
+        if not self._is_alike(ref.type):
             raise Invalid(f"{indefinite(ref.type)} is of another kind in {new.name}; {remedy}")
         if new.is_securable(ref.type):
             above = new.parent(ref, self._root).text
             if above != old.parent(ref, self._root).text:
                 raise Invalid(f"{indefinite(ref.type)} must be in {above} in {new.name}; {remedy}")
 
+    def _is_alike(self, type_: str) -> bool:
+        """Whether both policies give entities of a type the same labels. `put` changes the one of the tree itself."""
+        return {*self._old.labels(type_)} - {"Securable"} == {*self._new.labels(type_)} - {"Securable"}
+
     def _builtin_problems(self) -> Iterator[str]:
-        """Built-in subjects that the new policy lacks must have no facts of their own, and the kinds of the others must
-        not change."""
+        """Built-in subjects that the new policy lacks must have no facts of their own, and nothing inside; and the
+        kinds of the others must not change."""
         gone = self._old.builtins.keys() - self._new.builtins.keys()
         for name, rows in self._tables.items():
-            for row in rows:
-                for ref in gone.intersection(row):
-                    yield f"{said(name, row)}: {self._new.name} has no {ref}; remove this fact first"
+            for row in rows if gone else ():
+                text = said(name, row)
+                for ref in sorted(gone & self._places(parse_statement(text))):
+                    yield f"{text}: {self._new.name} has no {ref}; remove this fact first"
         for ref in [self._root.text, *sorted(self._old.builtins.keys() & self._new.builtins.keys())]:
             type_ = type_of(ref)
-            if self._old.labels(type_) != self._new.labels(type_):
+            if not self._is_alike(type_):
                 yield f"{ref}: {indefinite(type_)} is of another kind in {self._new.name}; use another root"
+
+    def _places(self, fact: Statement) -> set[str]:
+        """The entities that a fact is about, and those above them."""
+        refs = [self._old.reference(text, self._root) for text in (fact.object, fact.subject, fact.to) if text]
+        return {each.text for ref in refs for _, each in self._old.chain(ref, self._root)}
 
     def _cycles(self) -> Iterator[str]:
         above: dict[str, set[str]] = {}
@@ -165,6 +185,9 @@ class UpgradeFacts:
             if each["owns"] and not kept["owns"]:
                 ask("disown", owner=each["ref"], object=self._root.text)
         ask("policy_subjects", top=self._root.text, builtins=new)
+        for securable, refs in self._misplaced.items():
+            for at in range(0, len(refs), AT_ONCE):
+                ask("place_subjects", top=self._root.text, refs=refs[at : at + AT_ONCE], securable=securable)
         self._hold_from_the_start(ask)
         if self.renamed:
             ask("rename_privilege", names=[{"old": one, "new": other} for one, other in sorted(self.renamed)])
