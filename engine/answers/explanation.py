@@ -117,7 +117,7 @@ def path_parameters(evaluation: Evaluation, facts: Sequence[Fact], role: str | N
 
 def remedy_parameters(evaluation: Evaluation, acted: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The parameters of remedy.cypher, without `root`."""
-    names = new_names(evaluation)
+    names, roles = new_names(evaluation), [one["role"] for one in acted]
     return {
         "subject": evaluation.subject.text,
         "types": evaluation.policy.file.grants.to,
@@ -125,7 +125,7 @@ def remedy_parameters(evaluation: Evaluation, acted: Sequence[Mapping[str, Any]]
         "joining": [
             {"member": member, "container": container}
             for container in _containers(evaluation)
-            for member in dict.fromkeys([evaluation.subject.text, *(one["role"] for one in acted if one["role"])])
+            for member in dict.fromkeys(filter(None, [evaluation.subject.text, evaluation.as_role, *roles]))
         ],
         "roles": later_roles(evaluation),
         "places": [{"at": at, "ref": ref.text} for at, ref in evaluation.by_at.items()],

@@ -170,9 +170,12 @@ class _Planner:
                 own = () if self._evaluation.one_role else (self._evaluation.subject.text,)
                 owners = [f"owner {ref} of {entity}" for ref in (*own, candidate.grantee)]
                 accepted = [each for each in owners if self._accepted(each)]
-                return (
-                    self._plan(fact, accepted[:1], remedy_cost.of_ownership(self._evaluation, at)) if accepted else None
-                )
+                if not accepted:
+                    return None
+                missing = self._context is not None and entity not in self._context.existing
+                first = self._creation(at) if missing else []
+                cost = remedy_cost.of_ownership(self._evaluation, at) + remedy_cost.STATEMENT * len(first)
+                return self._plan(fact, [*first, accepted[0]], cost)
             case FactKind.HOLDS:
                 return self._membership(fact, entity, candidate)
             case FactKind.EXISTS:
@@ -188,7 +191,10 @@ class _Planner:
         return RemedyStep(fact, tuple(statements), cost) if all(map(self._accepted, statements)) else None
 
     def _membership(self, fact: Fact, container: str, candidate: Candidate) -> RemedyStep | None:
-        if self._context and (candidate.joiner, container) in self._context.cycles:
+        members = {candidate.joiner}
+        if candidate.first:  # they make the subject a member of the joiner
+            members.add(self._evaluation.subject.text)
+        if self._context and any((member, container) in self._context.cycles for member in members):
             return None
         cost = remedy_cost.of_membership(self._evaluation, container)
         return self._plan(fact, [f"member {candidate.joiner} of {container}"], cost)

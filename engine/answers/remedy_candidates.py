@@ -171,7 +171,8 @@ def _with_a_new_role(
 def _later(evaluation: Evaluation, context: RemedyContext) -> dict[Fact, Sequence[str]]:
     """The facts that will be true for the candidate, including those of the roles that it will hold."""
     found = dict(context.found)
-    principals = {evaluation.subject.text, *context.reached}
+    own = () if evaluation.one_role else (evaluation.subject.text,)  # a role that acts alone is not its subject
+    principals = {*own, *context.reached}
     for fact in facts_of(evaluation.clauses):
         match fact.kind:
             case FactKind.EXISTS:

@@ -36,7 +36,7 @@ def lack(evaluation: Evaluation, candidate: Candidate, step: RemedyStep) -> str:
             [privilege], where = fact.privileges, f"{entity}{' or above' if step.inherited else ''}"
             return f"{privilege} is not granted on {where}: allow {privilege} on {entity} to {candidate.grantee_text}"
         case FactKind.OWNS:
-            owner = step.statements[0].removeprefix("owner ").removesuffix(f" of {entity}")
+            owner = step.statements[-1].removeprefix("owner ").removesuffix(f" of {entity}")
             text = f"{entity} is not owned by {owner}: {todo}"
             return text.replace(candidate.grantee, candidate.grantee_text)
         case FactKind.HOLDS:

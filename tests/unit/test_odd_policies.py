@@ -147,3 +147,61 @@ operations: {}
     assert remedy
     assert not [problem for problem in auth.given(remedy) if problem]
     assert auth.check("user:u", "READ", "doc:d")
+
+
+ALONE = """
+policy: alone
+title: Roles that act alone, and one that a condition names
+source: A test
+types:
+  org: {}
+  user: {in: org, kind: user}
+  role: {in: org, kind: role}
+  doc: {in: org}
+members: {role: "user, role"}
+grants: {to: role}
+ask: {one_role: true, subjects: "user, role"}
+builtin: {role:staff: {}}
+privileges:
+  READ: {on: doc}
+operations:
+  doc: {read: READ and holds(role:staff)}
+"""
+
+
+@pytest.mark.parametrize(
+    ("facts", "subject", "role"),
+    [
+        (["member role:staff of role:a"], "user:u", "role:a"),
+        (["member role:staff of role:a", "member user:u of role:a"], "user:u", "role:a"),
+        ([], "role:staff", "role:a"),
+    ],
+)
+def test_no_remedy_closes_a_cycle(tmp_path: Path, facts: list[str], subject: str, role: str) -> None:
+    given = ["add user:u", "add role:a", "add doc:d", "allow READ on doc:d to role:a", *facts]
+    auth = authorizer(loaded(ALONE, tmp_path), given, root="r")
+    assert not auth.check(subject, "read", "doc:d", as_role=role)
+    explained = auth.explain(subject, "read", "doc:d", as_role=role)
+    assert (explained.remedy, explained.missing) == ([], ["no change allows it: role:a cannot be in role:staff"])
+
+
+def test_remedy_adds_the_object_before_its_owner(tmp_path: Path) -> None:
+    text = """
+policy: owned
+title: Only owners read
+source: A test
+types:
+  org: {}
+  user: {in: org, kind: user}
+  folder: {in: org}
+  doc: {in: folder, owned_by: user}
+grants: {to: user, on_missing: true}
+privileges:
+  READ: {on: doc, in_effect: owner(doc)}
+operations: {}
+"""
+    auth = authorizer(loaded(text, tmp_path), ["add user:u"], root="r")
+    remedy = auth.explain("user:u", "READ", "doc:f.d").remedy
+    assert remedy == ["add folder:f", "add doc:f.d", "owner user:u of doc:f.d"]
+    assert not [problem for problem in auth.given(remedy) if problem]
+    assert auth.check("user:u", "READ", "doc:f.d")
