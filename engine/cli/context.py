@@ -4,9 +4,10 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, fields, replace
 from functools import wraps
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -196,17 +197,32 @@ SHARED = {field.name: field for field in fields(CommandContext) if field.name !=
 
 
 def with_shared_options(
-    function: Callable[..., Any], before: Sequence[inspect.Parameter] = (), after: Sequence[inspect.Parameter] = ()
+    function: Callable[..., Any],
+    before: Sequence[inspect.Parameter] = (),
+    after: Sequence[inspect.Parameter] = (),
+    unused: Sequence[str] = (),
 ) -> None:
-    """Gives a function for Typer, which takes keywords, the options of CommandContext, and others before or after."""
+    """Gives a function for Typer, which takes keywords, the options of CommandContext, and others before or after. The
+    help does not show the `unused` ones."""
     keyword = inspect.Parameter.KEYWORD_ONLY
     shared = [
-        inspect.Parameter(name, keyword, default=field.default, annotation=field.type) for name, field in SHARED.items()
+        inspect.Parameter(
+            name, keyword, default=field.default, annotation=_hidden(field.type) if name in unused else field.type
+        )
+        for name, field in SHARED.items()
     ]
     context = inspect.Parameter("context", keyword, annotation=typer.Context)
     ordered = [each.replace(kind=keyword) for each in (*before, *shared, *after)]
     function.__signature__ = inspect.Signature([context, *ordered])  # type: ignore[attr-defined]
     function.__annotations__ = {}
+
+
+def _hidden(annotation: Any) -> Any:
+    """The annotation of an option that is accepted, and is not in the help."""
+    type_, option = get_args(annotation)
+    hidden = copy(option)
+    hidden.hidden = True
+    return Annotated[type_, hidden]
 
 
 def second_objects(pairs: list[str]) -> dict[str, str]:
@@ -294,7 +310,7 @@ def command(
     app: typer.Typer, panel: str, example: str, name: str | None = None, unused: Sequence[str] = ()
 ) -> Callable[[Any], Any]:
     """Registers a function (session, its own arguments) -> exit code or None as a command with the shared options.
-    The `unused` ones have no effect on it, and are an error on its command line."""
+    The `unused` ones have no effect on it: they are not in its help, and an error on its command line."""
 
     def register(function: Callable[..., int | None]) -> Callable[..., int | None]:
         own = list(inspect.signature(function).parameters.values())[1:]
@@ -308,7 +324,7 @@ def command(
                 session.need_unused(*unused)
                 raise typer.Exit(function(session, **given) or 0)
 
-        with_shared_options(run, own)
+        with_shared_options(run, own, unused=unused)
         text = _unfolded(function.__doc__ or "")
         app.command(name, cls=_Command, rich_help_panel=panel, help=text, epilog=f"Example: {example}")(run)
         return function

@@ -7,6 +7,7 @@ from grantpath.engine.policy.compiler import Expander
 from grantpath.engine.policy.extend import split
 from grantpath.engine.policy.index import Lengths, PolicyIndex, YamlPath
 from grantpath.engine.policy.schema import ConditionEntry
+from grantpath.engine.policy.scope import PLACES
 from grantpath.graph.messages import indefinite
 
 
@@ -14,6 +15,7 @@ def warnings(expander: Expander) -> Iterator[tuple[YamlPath, str]]:
     """The warnings about a valid policy, each with the key of the policy file that it is about."""
     if expander.file.grants.deny is True:
         yield from _denied_rungs(expander.names)
+    yield from _named_like_places(expander.names)
     yield from _unasked(expander.names)
     yield from _uncounted(expander)
     yield from _impossible(expander)
@@ -35,6 +37,16 @@ def _denied_rungs(names: PolicyIndex) -> Iterator[tuple[YamlPath, str]]:
             yield (
                 ("privileges", name, "implies"),
                 f"with `deny: true` a DENY of {' or '.join(entry.implies)} does not deny {name}; {remedy}",
+            )
+
+
+def _named_like_places(names: PolicyIndex) -> Iterator[tuple[YamlPath, str]]:
+    """Types with the name of a place, which conditions do not read as the type."""
+    for type_ in names.types:
+        if type_ in PLACES and type_ != names.root:
+            yield (
+                ("types", type_),
+                f"in conditions, {type_} is a place ({PLACES[type_]}), not this type; choose another name for the type",
             )
 
 

@@ -247,15 +247,11 @@ class Expander:
         if not effective & self._types(place, places, scope):
             if scope.in_change:  # a grantee can be of several types
                 if places and places[0].prefix != "grantee.":
-                    at = places[0].type
-                    text = f"it is never in effect on {at}, only on {', '.join(sorted(effective))}; name the place"
-                    self.never_holds.append((tuple(scope.key), f"{name} never holds: {text}, e.g. {name}(type)"))
+                    text = f"it is {self._elsewhere(name, places[0].type, scope)}"
+                    self.never_holds.append((tuple(scope.key), f"{name} never holds: {text}"))
                 return NEVER
-            raise PolicyProblem(
-                scope.key,
-                f"{name} is never in effect on {places[0].type if places else place}, only on "
-                f"{', '.join(sorted(effective))}; name the place, e.g. PRIVILEGE(type)",
-            )
+            elsewhere = self._elsewhere(name, places[0].type if places else place, scope)
+            raise PolicyProblem(scope.key, f"{name} is {elsewhere}")
         if not places or places[0].type not in effective:
             return NEVER
         # of several places of one type, it must be in effect on each; but if it is not inherited, on the nearest
@@ -265,6 +261,13 @@ class Expander:
             deny = self._grants(FactKind.DENY, self.names.deniers.get(name, ()), places[0])
             return self._undenied(self._privilege(name, scope, places[-1]), deny, name, name)
         return both(self._privilege(name, scope, typed) for typed in places)
+
+    def _elsewhere(self, name: str, type_: str, scope: Scope) -> str:
+        """That a privilege is never in effect on a type, and where a condition can read it instead."""
+        effective, here = self.names.effective(name), scope.object.type
+        above = [each for each in effective if each in self.names.above(here) or each == here]
+        remedy = f"name the place, e.g. {name}({above[0]})" if above else f"remove it, or add {type_} to its `on`"
+        return f"never in effect on {type_}, only on {', '.join(sorted(effective))}; {remedy}"
 
     def _flows_down(self, name: str, type_: str) -> bool:
         """Whether two checks decide for entities of a type that are one above the other: the privilege is in effect on

@@ -61,6 +61,15 @@ class Scope:
         return replace(self, **changes, path=(*self.path, what))
 
 
+PLACES = {  # the names that conditions have for places, beside the types
+    "object": "the object asked about",
+    "parent": "what the object is in",
+    "root": "the root object",
+    "any": "the object and all above it, in `owner(any)`",
+    "grantee": "who gains or loses something, in `changes`",
+}
+
+
 def find_places(place: str, scope: Scope, names: PolicyIndex) -> tuple[TypedPlace, ...]:
     """The places with this name in a scope, from the object upward.
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from grantpath.engine.policy.policy import load, warnings
-from grantpath.graph.errors import Invalid
+from grantpath.graph.errors import Invalid, InvalidPolicy
 
 from ..support.bad_policies import refused
 
@@ -323,8 +323,34 @@ def test_owner_of_a_type_without_owners_is_a_warning(tmp_path: Path) -> None:
     path.write_text(GOOD.replace("deny: true", "deny: false").replace("workspace: everyone", "workspace: VIEWER(site)"))
     assert warnings(str(path)) == [
         f"{path}:18: changes.add.workspace: VIEWER never holds: it is never in effect on site, only on workspace; "
-        "name the place, e.g. VIEWER(type)"
+        "name the place, e.g. VIEWER(workspace)"
     ]
+    path.write_text(GOOD.replace("VIEWER or EDITOR", "VIEWER(site) or EDITOR"))
+    assert refused(path.read_text(), tmp_path)[1].endswith(
+        "VIEWER is never in effect on site, only on workspace; name the place, e.g. VIEWER(workspace)"
+    )
+    path.write_text(GOOD.replace("operations:\n", "operations:\n  site: {look: VIEWER}\n"))
+    assert refused(path.read_text(), tmp_path)[1].endswith(
+        "VIEWER is never in effect on site, only on workspace; remove it, or add site to its `on`"
+    )
+
+
+def test_type_with_the_name_of_a_place_is_a_warning(tmp_path: Path) -> None:
+    path = tmp_path / "bi.yaml"
+    path.write_text(GOOD.replace("workspace", "object").replace("deny: true", "deny: false"))
+    assert warnings(str(path)) == [
+        f"{path}:4: types.object: in conditions, object is a place (the object asked about), not this type; "
+        "choose another name for the type"
+    ]
+
+
+def test_name_of_a_built_in_policy_where_a_file_is_expected(tmp_path: Path) -> None:
+    with pytest.raises(InvalidPolicy) as caught:
+        load(str(tmp_path / "github"))
+    assert str(caught.value) == (
+        f"{tmp_path / 'github'}: no such policy file; check the path; the built-in policy of this name is shown by "
+        "`grantpath policy show github`"
+    )
 
 
 def test_privilege_asked_where_it_is_never_in_effect_is_an_error_that_says_so(tmp_path: Path) -> None:

@@ -150,6 +150,17 @@ def test_demo_does_not_touch_a_folder_without_snapshot(run: Run, tmp_path: Path)
     assert (tmp_path / "mine.txt").read_text() == "mine"
 
 
+def test_help_shows_no_option_without_effect(run: Run) -> None:
+    refused = {"access": "root", "report": "uri", "up": "policy"}
+    for command, option in refused.items():
+        shown = run(command, "--help").out
+        assert f"--{option}" not in shown and "--timeout" in shown
+    used = run("check", "--help").out
+    assert all(f"--{option}" in used for option in ("root", "policy", "uri"))
+    ran = run("report", "nowhere", "--uri", "bolt://localhost:1")
+    assert (ran.code, "--uri has no effect on this command; omit it" in ran.err) == (2, True)
+
+
 def test_help_loses_no_brackets() -> None:
     """The help of an option is markup of rich, which omits an unknown tag such as [default]."""
     told = [
