@@ -53,7 +53,7 @@ class Query:
             raise TypeError(f"{self.name}.cypher: parameters missing or surplus: {differing}")
 
 
-def untorn(row: Mapping[str, object]) -> bool:
+def is_consistent(row: Mapping[str, object]) -> bool:
     """Whether the marks before and after the facts of a guarded query are equal, so that no commit was in progress."""
     return len({row["revision"], row["begun"], row["revision_after"], row["begun_after"]}) == 1
 

@@ -19,7 +19,7 @@ def is_installed(extra: str) -> bool:
     return not _missing(extra)
 
 
-def need_extra(extra: str, what: str, *more: str) -> None:
+def require_extra(extra: str, what: str, *more: str) -> None:
     """Raises ModuleNotFoundError if a package of the extra is missing; the text says how to install the extra.
 
     `more`: packages of the extra that only this part of it needs.

@@ -8,12 +8,12 @@ that tells how to install it.
 
 from typing import TYPE_CHECKING, Any
 
-from grantpath.graph.extras import need_extra
+from grantpath.graph.extras import require_extra
 
 if __name__ != "grantpath.spark_sync":
     raise ImportError("import grantpath.spark_sync, not spark_sync")
 
-need_extra("replica", "a snapshot")
+require_extra("replica", "a snapshot")
 
 if TYPE_CHECKING:
     from grantpath.engine.facts.snapshot.snapshot_questions import ask as ask

@@ -107,7 +107,7 @@ class SnapshotTableReader(DataSourceReader):  # type: ignore[misc]
             raise InvalidInput(
                 f"{folder} has no table {table}; write it with `grantpath {WRITERS[table].format(folder)}`"
             )
-        snapshot.need_rows(table)
+        snapshot.require_rows(table)
         self._table, self._files = table, snapshot.files(table)
         self._chosen: list[tuple[str, str, Any]] = []  # name of the filter, column, value
 

@@ -211,7 +211,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    tiers.need_in_time(item.config, item)
+    tiers.require_in_time(item.config, item)
 
 
 @pytest.hookimpl(trylast=True)  # counts the tests that -k and -m have selected

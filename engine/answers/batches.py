@@ -13,7 +13,7 @@ Other = TypeVar("Other")
 Failed = TypeVar("Failed")
 
 
-def need_list(what: str, given: Iterable[One], most: int | None = MOST) -> list[One]:
+def require_list(what: str, given: Iterable[One], most: int | None = MOST) -> list[One]:
     """The items of a batch. Raises InvalidInput if `given` is a string or not iterable, or has more than `most`
     items."""
     if not isinstance(given, Iterable) or isinstance(given, str | bytes):

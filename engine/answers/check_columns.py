@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from grantpath.engine.answers.request import ResolvedQuestion
 from grantpath.graph.errors import GrantpathError, Invalid, InvalidInput
-from grantpath.graph.extras import need_extra
+from grantpath.graph.extras import require_extra
 from grantpath.graph.language.statement import Check
 from grantpath.graph.messages import short
 
@@ -61,7 +61,7 @@ def verdict(question: ResolvedQuestion, answer: Mapping[str, Any], hidden: Colle
 # ---- tables ---------------------------------------------------------------------------------------------------------
 def table_of(given: object) -> "pa.Table":
     """A table of checks as one of pyarrow. Raises InvalidInput if it is none, or has other columns than it needs."""
-    need_extra("arrow", "check_table()")
+    require_extra("arrow", "check_table()")
     import pyarrow as pa
 
     try:

@@ -11,7 +11,7 @@ from grantpath.engine.answers.tabular import ReferenceTable, TypedColumn
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.errors import Inconsistent, Invalid, InvalidInput, PageExpired
 from grantpath.graph.guard.transaction import Row
-from grantpath.graph.language.inputs import need_limit, need_number, need_text
+from grantpath.graph.language.inputs import require_limit, require_number, require_text
 from grantpath.graph.language.reference import Reference, parse
 from grantpath.graph.language.statement import Which, Who
 from grantpath.graph.messages import indefinite, short
@@ -34,13 +34,13 @@ class Page:
     least: int | None
 
     def __post_init__(self) -> None:
-        need_limit("limit", self.limit)
+        require_limit("limit", self.limit)
         if self.after is not None:
-            need_text("after", self.after)
+            require_text("after", self.after)
             if not self.after:
                 raise InvalidInput(f"after='' is not an entry of the list; {CURSOR}")
         if self.at is not None:
-            need_number("at", self.at)
+            require_number("at", self.at)
 
     def parsed(self, policy: Policy, root: Reference, types: Collection[str]) -> Self:
         """The page with the canonical text of `after`, a reference of one of these types, which the list can contain.

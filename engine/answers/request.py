@@ -14,7 +14,7 @@ from grantpath.engine.policy.facts import Fact
 from grantpath.engine.policy.policy import Policy, Requirement
 from grantpath.graph.errors import Inconsistent, Invalid, Unknown
 from grantpath.graph.frozen import unchecked
-from grantpath.graph.language.inputs import need_second_objects
+from grantpath.graph.language.inputs import require_second_objects
 from grantpath.graph.language.reference import Reference, type_of
 from grantpath.graph.language.statement import Check, Which, Who, check_of
 from grantpath.graph.messages import indefinite, short
@@ -50,7 +50,7 @@ class ResolvedQuestion(NamedTuple):
 def as_words(model: type[Words], with_: Mapping[str, str] | None, **words: Any) -> Words:
     """The question as a model. Raises InvalidInput if `with_` is not a mapping, Invalid if another value is not a
     string."""
-    second_objects = need_second_objects(with_)
+    second_objects = require_second_objects(with_)
     try:
         return model(with_=second_objects, **words)
     except (TypeError, ValueError):
@@ -177,7 +177,7 @@ def acts_with_one_role(policy: Policy, requirement: Requirement, types: Iterable
 def subject_of(policy: Policy, root: Reference, text: str) -> Reference:
     """The subject of a check. Raises Invalid if checks cannot be about one of its type, InvalidReference, Unknown."""
     ref = policy.reference(text, root)
-    _need_asked(policy, ref.type, f"{ref}: the subject")
+    _require_asked(policy, ref.type, f"{ref}: the subject")
     return ref
 
 
@@ -186,11 +186,11 @@ def _listed(policy: Policy, type_: str | None) -> Sequence[str]:
     if type_ is None:
         return policy.user_types
     policy.names.check_type(type_)
-    _need_asked(policy, type_, f"who of type {type_}: a subject")
+    _require_asked(policy, type_, f"who of type {type_}: a subject")
     return [type_]
 
 
-def _need_asked(policy: Policy, type_: str, what: str) -> None:
+def _require_asked(policy: Policy, type_: str, what: str) -> None:
     asked = policy.file.ask.subjects
     if type_ not in asked:
         raise Invalid(f"{what} must be {' or '.join(map(indefinite, asked))}, not {indefinite(type_)}")
@@ -219,7 +219,7 @@ def _within(
     for key, ref in second_objects.items():
         entry = requirement.with_[key]
         if object_ is not None:
-            policy.need_same_place(key, entry, object_, ref, root)
+            policy.require_same_place(key, entry, object_, ref, root)
         elif entry.inside and (place := policy.place_of(entry.inside, ref, root)):
             within.add(place)
     return frozenset(within)
@@ -250,7 +250,7 @@ def decision(
     tenant: Names, words: Check, question: ResolvedQuestion, answer: Mapping[str, Any], row: Mapping[str, Any]
 ) -> Decision:
     """The decision that an answer means. Raises Unknown if what the question needs does not exist."""
-    tenant.need_existing(question.needed, answer["known"])
+    tenant.require_existing(question.needed, answer["known"])
     acted = answer["acting"]
     allowed, left_out = any(each["allowed"] for each in acted), row.get("left_out", ())
     return decided(tenant.policy, tenant.root, words, allowed, row["revision"], acted, left_out)
@@ -279,14 +279,14 @@ class OneSuggestion:
         self._tenant, self._asked = tenant, False
         self.policy, self.root, self.near = tenant.policy, tenant.root, tenant.near
 
-    def need_existing(self, needed: Iterable[str], known: Collection[str]) -> None:
+    def require_existing(self, needed: Iterable[str], known: Collection[str]) -> None:
         """Raises Unknown for the first of these references that is not `known`, or that the policy hides."""
         missing = next((ref for ref in needed if ref not in known or ref in self.policy.hidden), None)
         if missing is None:
             return
         if not self._asked:
             self._asked = True
-            self._tenant.need_existing([missing], known)
+            self._tenant.require_existing([missing], known)
         raise Unknown(f"{short(missing)} does not exist", "; add it, or check the name", absent=missing)
 
 

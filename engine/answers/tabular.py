@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar
 from pydantic import BaseModel, PrivateAttr
 
 from grantpath.engine.answers.notebook import table_html
-from grantpath.graph.extras import need_extra
+from grantpath.graph.extras import require_extra
 from grantpath.graph.frozen import Frozen
 from grantpath.graph.language.reference import ONE_SEGMENT, parse
 from grantpath.graph.messages import cell_text
@@ -66,7 +66,7 @@ class Tabular(Frozen, Generic[Entry]):
         false); that of a list of who or what is allowed, also `ends_due` (true or false). Raises ModuleNotFoundError if
         pyarrow is not installed.
         """
-        need_extra("arrow", "to_arrow()")
+        require_extra("arrow", "to_arrow()")
         import pyarrow as pa
 
         types = {

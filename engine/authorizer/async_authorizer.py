@@ -51,7 +51,7 @@ def _checked(verb: Callable[Concatenate[Authorizer, Given], Decision]) -> AsyncV
         check = partial(verb, self._inner, *given, **named)
         if self.replica is None or named.get("as_of") is not None:
             return await self._ask(check)
-        self._need_own_loop()
+        self._require_own_loop()
         return await self._together.run(self.replica, check)
 
     return run
@@ -62,7 +62,7 @@ def _waiting(verb: Callable[Concatenate[Authorizer, Given], Result]) -> AsyncVer
 
     @wraps(verb)
     async def run(self: "AsyncAuthorizer", /, *given: Given.args, **named: Given.kwargs) -> Result:
-        self._need_own_loop()
+        self._require_own_loop()
         return await self._store.changes.run(partial(verb, self._inner, *given, **named))
 
     return run
@@ -222,7 +222,7 @@ class AsyncAuthorizer:
     # ---- life ----------------------------------------------------------------------------------------------------
     async def close(self) -> None:
         """Waits for the changes that have begun, then closes the connections."""
-        self._need_own_loop()
+        self._require_own_loop()
         await self._store.close_all()
 
     async def __aenter__(self) -> "AsyncAuthorizer":
@@ -234,10 +234,10 @@ class AsyncAuthorizer:
         await self.close()
 
     async def _ask(self, question: Callable[[], Result]) -> Result:
-        self._need_own_loop()
+        self._require_own_loop()
         return await self._store.questions.run(question)
 
-    def _need_own_loop(self) -> None:
+    def _require_own_loop(self) -> None:
         """Raises Unavailable in another event loop or process, because the connections belong to the first one."""
         if asyncio.get_running_loop() is not self._loop or os.getpid() != self._pid:
             raise Unavailable(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, cast, overload
 from grantpath.engine.advise.revocation import Revocation, revocation
 from grantpath.engine.answers import check_columns, request
 from grantpath.engine.answers.access_effects import Effects
-from grantpath.engine.answers.batches import each_of, kept, need_list, one_of, raised
+from grantpath.engine.answers.batches import each_of, kept, one_of, raised, require_list
 from grantpath.engine.answers.check_columns import Absent, CheckColumns
 from grantpath.engine.answers.decision import Decision, Explanation
 from grantpath.engine.answers.explanation import explained
@@ -27,7 +27,7 @@ from grantpath.engine.change.change_plan import ChangePlan, base_revision, facts
 from grantpath.engine.change.ending import end_due
 from grantpath.engine.change.founding import create_by
 from grantpath.engine.change.group_commit import MOST
-from grantpath.engine.change.idempotency import need_id
+from grantpath.engine.change.idempotency import require_id
 from grantpath.engine.change.log_verify import LogCheck, verify
 from grantpath.engine.change.made import Change
 from grantpath.engine.change.planned_revision import Planned
@@ -51,21 +51,21 @@ from grantpath.engine.inspection.models import (
     MembershipPage,
     ShowEntity,
 )
-from grantpath.engine.inspection.root_view import USUAL, PageRequest, need_question
+from grantpath.engine.inspection.root_view import USUAL, PageRequest, require_question
 from grantpath.engine.policy.policy import Policy
 from grantpath.engine.policy.schema import WITH_ENDS
 from grantpath.engine.policy.statement_rules import canonical_statement
 from grantpath.engine.tenants import dropped_roots, opening, registry
 from grantpath.engine.tenants.asked import with_question
 from grantpath.engine.tenants.one_revision import GuardedAsk
-from grantpath.engine.tenants.open_tenant import OpenTenant, following
+from grantpath.engine.tenants.open_tenant import OpenTenant, retry_on_upgrade
 from grantpath.graph.client import telemetry
 from grantpath.graph.client.credentials import Auth, Provider
 from grantpath.graph.embedded.connect import connection
 from grantpath.graph.errors import Conflict, GrantpathError, Inconsistent, Invalid, InvalidInput, Refused, Unknown
 from grantpath.graph.extras import is_installed
 from grantpath.graph.guard.store import STALL_LIMIT, Store
-from grantpath.graph.language.inputs import need_flag, need_number, need_second_objects
+from grantpath.graph.language.inputs import require_flag, require_number, require_second_objects
 from grantpath.graph.language.statement import Check, Effect, Which, Who
 from grantpath.graph.messages import short
 
@@ -97,7 +97,7 @@ def _or_each(together: Callable[..., Changes]) -> Callable[..., Any]:
 
     @wraps(together)
     def run(self: "Authorizer", /, *given: Any, each: bool = False, **named: Any) -> Any:
-        need_flag("each", each)
+        require_flag("each", each)
         return self._change_each(*given, **named) if each else together(self, *given, **named)
 
     return run
@@ -220,7 +220,7 @@ class Authorizer(OpenTenant):
 
     # ---- decisions and lists ----------------------------------------------------------------------------------------
 
-    @following
+    @retry_on_upgrade
     def check(
         self,
         subject: str,
@@ -264,7 +264,7 @@ class Authorizer(OpenTenant):
         at_least: int | None = None,
         as_of: "AsOf | None" = None,
     ) -> DecisionsOrErrors: ...
-    @following  # type: ignore[misc]  # mypy compares the overloads with what the decorator returns
+    @retry_on_upgrade  # type: ignore[misc]  # mypy compares the overloads with what the decorator returns
     def check_many(
         self,
         checks: Iterable[request.AnyCheck],
@@ -281,7 +281,7 @@ class Authorizer(OpenTenant):
         """
         with telemetry.span("check_many", self.tenant) as span:
             past = None if as_of is None else self._past(as_of, at_least)
-            state, given = past or self, need_list("checks", checks)
+            state, given = past or self, require_list("checks", checks)
             failed: Callable[[int, Invalid], GrantpathError] = partial(kept if each else raised, "check")
             deciding = self._deciding(len(given), at_least, past)
 
@@ -308,7 +308,7 @@ class Authorizer(OpenTenant):
                     with_question(one, Authorizer.check_many, (), {"checks": given}, self.policy, self.root)
             return decisions
 
-    @following
+    @retry_on_upgrade
     def filter(
         self,
         subject: str,
@@ -328,7 +328,7 @@ class Authorizer(OpenTenant):
         """
         with telemetry.span("filter", self.tenant, name, subject=subject) as span:
             past = None if as_of is None else self._past(as_of, at_least)
-            refs, seconds = need_list("objects", objects, None), need_second_objects(with_)
+            refs, seconds = require_list("objects", objects, None), require_second_objects(with_)
             if not refs:
                 return []
 
@@ -376,14 +376,14 @@ class Authorizer(OpenTenant):
             telemetry.all_decided(span, marks["revision"], allowed)
             return check_columns.answered(table, asked, answers, marks)
 
-    @following  # the table itself is read before, because some tables can be read only once
+    @retry_on_upgrade  # the table itself is read before, because some tables can be read only once
     def _check_rows(
         self, rows: list[check_columns.Row], at_least: int | None, as_of: "AsOf | None"
     ) -> tuple[Sequence[bool | GrantpathError], Mapping[str, Any]]:
         past = None if as_of is None else self._past(as_of, at_least)
         return self._verdicts(CheckColumns(rows), at_least, past)
 
-    @following
+    @retry_on_upgrade
     def who(
         self,
         name: str,
@@ -411,7 +411,7 @@ class Authorizer(OpenTenant):
             words = request.as_words(Who, with_, name=name, object=object, type=type)
             return self._listing(span, words, Page(limit, after, at, at_least), as_of)
 
-    @following
+    @retry_on_upgrade
     def which(
         self,
         type: str,
@@ -436,7 +436,7 @@ class Authorizer(OpenTenant):
 
     # ---- reasons ----------------------------------------------------------------------------------------------------
 
-    @following
+    @retry_on_upgrade
     def explain(
         self,
         subject: str,
@@ -466,7 +466,7 @@ class Authorizer(OpenTenant):
             in_memory=True,
         )
 
-    @following
+    @retry_on_upgrade
     def revocation(
         self,
         subject: str,
@@ -497,20 +497,20 @@ class Authorizer(OpenTenant):
 
     # ---- what is in the root ----------------------------------------------------------------------------------------
 
-    @following
+    @retry_on_upgrade
     def show(self, ref: str, *, at_least: int | None = None, as_of: "AsOf | None" = None) -> EntityView:
         """One entity: what it is, its parents, its owner, its members and memberships, and the grants on it and to it.
 
         Each list has at most 50 entries, and says whether it is complete. `as_of` as in `check`. Raises Unknown,
         InvalidReference, InvalidInput, Inconsistent, Unavailable.
         """
-        question = need_question(ShowEntity, ref=ref)
+        question = require_question(ShowEntity, ref=ref)
         past = None if as_of is None else self._past(as_of, at_least)
         if past is not None:
             return past.at_one_revision(partial(entity_view.show, past, question, None))
         return self.at_one_revision(partial(entity_view.show, self, question, at_least))
 
-    @following
+    @retry_on_upgrade
     def grants(
         self,
         *,
@@ -528,10 +528,10 @@ class Authorizer(OpenTenant):
         `on` and `to` are exact: grants on the places above `on`, and to the groups and roles of `to`, are not listed.
         Raises as `list`.
         """
-        question = need_question(ListGrants, on=on, to=to, privilege=privilege, effect=effect)
+        question = require_question(ListGrants, on=on, to=to, privilege=privilege, effect=effect)
         return lookup.grants(self, question, PageRequest(limit, after, at, at_least))
 
-    @following
+    @retry_on_upgrade
     def members(
         self,
         container: str,
@@ -546,10 +546,10 @@ class Authorizer(OpenTenant):
 
         Raises as `list`.
         """
-        question = need_question(ListMembers, container=container, all=all)
+        question = require_question(ListMembers, container=container, all=all)
         return lookup.members(self, question, PageRequest(limit, after, at, at_least))
 
-    @following
+    @retry_on_upgrade
     def memberships(
         self,
         member: str,
@@ -561,10 +561,10 @@ class Authorizer(OpenTenant):
         at_least: int | None = None,
     ) -> MembershipPage:
         """The groups and roles that a subject belongs to directly; with `all` also through others. Raises as `list`."""
-        question = need_question(ListMemberships, member=member, all=all)
+        question = require_question(ListMemberships, member=member, all=all)
         return lookup.memberships(self, question, PageRequest(limit, after, at, at_least))
 
-    @following
+    @retry_on_upgrade
     def ending(self, *, within: timedelta | None = None, limit: int = USUAL, at_least: int | None = None) -> EndingPage:
         """The grants and memberships that end (within a time from now, by this computer's clock), the earliest first.
 
@@ -577,7 +577,7 @@ class Authorizer(OpenTenant):
         revision. Raises Unknown, Inconsistent, Unavailable."""
         return self.revision_now()
 
-    @following
+    @retry_on_upgrade
     def can(
         self,
         subject: str,
@@ -592,11 +592,11 @@ class Authorizer(OpenTenant):
         The subject can also be a group or a role: then the answers are those of a new user who belongs only to it. An
         operation that needs a second object has no answer unless `with_` names one. One round trip. Raises as `list`.
         """
-        given = need_second_objects(with_)
-        question = need_question(ListAbilities, subject=subject, object=object, as_role=as_role, with_=given)
+        given = require_second_objects(with_)
+        question = require_question(ListAbilities, subject=subject, object=object, as_role=as_role, with_=given)
         return abilities(self, question, at_least)
 
-    @following
+    @retry_on_upgrade
     def question(self, name: str, /, *, limit: int | None = None, **parameters: str) -> CatalogueAnswer:
         """The answer to a question of the catalogue, such as `question("who_is_in_a_group", group="role:analyst")`.
 
@@ -607,7 +607,7 @@ class Authorizer(OpenTenant):
         """
         return catalogue_answer.answer(self, name, parameters, limit)
 
-    @following
+    @retry_on_upgrade
     def list(
         self,
         type: str,
@@ -627,14 +627,14 @@ class Authorizer(OpenTenant):
         those whose reference contains a text after the type, in upper or lower case. Raises Unknown, InvalidReference,
         Invalid, InvalidInput, Inconsistent, Unavailable.
         """
-        question = need_question(
+        question = require_question(
             ListEntities, type=type, under=under, owned_by=owned_by, without_owner=without_owner, like=like
         )
         return lookup.entities(self, question, PageRequest(limit, after, at, at_least))
 
     # ---- the past ---------------------------------------------------------------------------------------------------
 
-    @following
+    @retry_on_upgrade
     def past(self, as_of: int | str | datetime, *, snapshots: "Iterable[AnyPath | str]" = ()) -> "PastRoot":
         """The root as it was at a revision, or after the last change at or before a time.
 
@@ -658,7 +658,7 @@ class Authorizer(OpenTenant):
             span.set(revision=found.revision)
             return found
 
-    @following
+    @retry_on_upgrade
     def since(
         self,
         subject: str,
@@ -685,7 +685,7 @@ class Authorizer(OpenTenant):
             telemetry.decided(span, found.revision, found.allowed)
             return found
 
-    @following
+    @retry_on_upgrade
     def log(
         self,
         *,
@@ -738,7 +738,7 @@ class Authorizer(OpenTenant):
 
     # ---- changes ----------------------------------------------------------------------------------------------------
 
-    @following
+    @retry_on_upgrade
     def change(
         self,
         statement: str,
@@ -794,7 +794,7 @@ class Authorizer(OpenTenant):
     ) -> Outcomes: ...
 
     @_or_each
-    @following
+    @retry_on_upgrade
     def change_all(
         self,
         statements: Iterable[str],
@@ -906,7 +906,7 @@ class Authorizer(OpenTenant):
         """Removes a tag from an object, as `change`."""
         return self.change(verbs.untag(ref, from_), **options)
 
-    @following
+    @retry_on_upgrade
     def given(self, statements: Iterable[str]) -> Problems:
         """Writes facts in order, in one transaction, without authorization. Users and groups are added when mentioned.
 
@@ -915,7 +915,7 @@ class Authorizer(OpenTenant):
         """
         return self._service.given(statements)
 
-    @following
+    @retry_on_upgrade
     def plan(self, statements: Iterable[str], *, by: str | None = None, as_role: str | None = None) -> ChangePlan:
         """The facts that these statements would change, and the effects: who would gain and lose what. Changes nothing.
 
@@ -924,7 +924,7 @@ class Authorizer(OpenTenant):
         `replica`.
         """
         with telemetry.span("plan", self.tenant, subject=by):
-            texts, facts = need_list("statements", statements), self._facts()
+            texts, facts = require_list("statements", statements), self._facts()
 
             def planned(version: "FactVersion") -> ChangePlan | None:
                 changes = self._service.change_all(texts, by, as_role, None, True, Planned())
@@ -935,7 +935,7 @@ class Authorizer(OpenTenant):
 
             return present_facts.at_present(self, facts, planned)
 
-    @following
+    @retry_on_upgrade
     def effects_of(
         self, added: Iterable[str], removed: Iterable[str], *, at: int, policy: Policy | None = None
     ) -> Effects:
@@ -946,7 +946,7 @@ class Authorizer(OpenTenant):
         is of another type, and Conflict if the root is at another revision, or if a fact does not fit. Needs the extra
         `replica`.
         """
-        need_number("at", at)
+        require_number("at", at)
         if policy is not None and not isinstance(policy, Policy):
             raise InvalidInput(
                 f"policy={short(repr(policy))} is not a Policy; pass what grantpath.engine.policy.policy.load returns"
@@ -954,7 +954,7 @@ class Authorizer(OpenTenant):
         spelled = partial(canonical_statement, self.policy, self.root)
         lists = {"added": added, "removed": removed}
         entry = {
-            name: [*map(spelled, need_list(f"statements for {name}=", each, None))] for name, each in lists.items()
+            name: [*map(spelled, require_list(f"statements for {name}=", each, None))] for name, each in lists.items()
         }
         facts = self._facts()
 
@@ -1044,7 +1044,7 @@ class Authorizer(OpenTenant):
 
         def unknown(absent: Absent) -> GrantpathError:
             try:
-                tenant.need_existing(absent.needed, absent.known)
+                tenant.require_existing(absent.needed, absent.known)
             except Unknown as error:
                 if error.code == "root_dropped":  # about all checks
                     raise
@@ -1073,7 +1073,7 @@ class Authorizer(OpenTenant):
         listing = self._asked(read)
         span.set(revision=listing.revision)
         for each in questions:
-            (past or self).need_existing(each.needed, listing.first["known"])
+            (past or self).require_existing(each.needed, listing.first["known"])
         return listing
 
     def _about(
@@ -1148,11 +1148,11 @@ class Authorizer(OpenTenant):
     ) -> Outcomes:
         if at_revision is not None or root_id is not None:
             raise InvalidInput("each=True moves the root from statement to statement; omit at_revision and root_id")
-        need_flag("dry_run", dry_run)
-        texts = need_list("statements", statements)
+        require_flag("dry_run", dry_run)
+        texts = require_list("statements", statements)
         if id is not None:
             longest = f".{max(0, len(texts) - 1)}"  # each has the id with its index
-            need_id(id, len(longest))  # before the first change
+            require_id(id, len(longest))  # before the first change
         ids = [None if id is None else f"{id}.{index}" for index in range(len(texts))]
         found: Outcomes = []
         while (at := len(found)) < len(texts):

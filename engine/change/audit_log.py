@@ -15,7 +15,7 @@ from grantpath.engine.tenants.one_revision import GuardedAsk
 from grantpath.engine.tenants.root_name import as_named_now
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.frozen import Frozen
-from grantpath.graph.language.inputs import need_number, need_page_limit, need_text
+from grantpath.graph.language.inputs import require_number, require_page_limit, require_text
 from grantpath.graph.language.reference import Reference
 from grantpath.graph.messages import short, time_text, to_second
 
@@ -76,14 +76,14 @@ class ReadLog(Frozen):
     @classmethod
     def of(cls, *, limit: int, **given: Any) -> "ReadLog":
         """The question of a caller. Raises InvalidInput, which names the remedy, if a value is not valid."""
-        need_page_limit(limit, MOST, "get earlier entries with `before`")
+        require_page_limit(limit, MOST, "get earlier entries with `before`")
         if given.get("id") is not None:
-            need_text("id", given["id"])
+            require_text("id", given["id"])
             if not given["id"]:
                 raise InvalidInput("id='' is not an id; pass the id of a change, or None for all changes")
         for name in ("after", "before"):
             if given.get(name) is not None:
-                need_number(name, given[name])
+                require_number(name, given[name])
         times = {name: in_utc(given[name]) for name in ("since", "until") if given.get(name) is not None}
         return cls(limit=limit, **{**given, **times})
 

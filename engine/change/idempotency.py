@@ -12,19 +12,19 @@ from grantpath.engine.change.made import Change, MakeChange
 from grantpath.engine.tenants.root_name import all_as_named_now, as_named_now
 from grantpath.graph.errors import Conflict, Invalid, InvalidInput
 from grantpath.graph.guard.transaction import QueryRunner, Writing, query_by_name
-from grantpath.graph.language.inputs import need_text
+from grantpath.graph.language.inputs import require_text
 from grantpath.graph.language.reference import Reference
 from grantpath.graph.messages import short
 
 MAX_ID = 200
 
 
-def need_id(id_: str, suffix: int = 0) -> None:
+def require_id(id_: str, suffix: int = 0) -> None:
     """Raises InvalidInput unless `id_` is an id to which `suffix` more characters can be added."""
     longest = MAX_ID - suffix
     if not (isinstance(id_, str) and 0 < len(id_) <= longest):
         raise InvalidInput(f"{short(repr(id_))} is not an id; pass a string of 1 to {longest} characters")
-    need_text("id", id_)
+    require_text("id", id_)
 
 
 class Request:
@@ -32,7 +32,7 @@ class Request:
 
     def __init__(self, id_: str | None, texts: Sequence[str], actor: Actor | None, root: Reference) -> None:
         if id_ is not None:
-            need_id(id_)
+            require_id(id_)
         self.id = id_ or uuid.uuid4().hex
         self.ids = [self.id] if len(texts) == 1 else [f"{self.id}.{index}" for index in range(len(texts))]
         self.what = repr(short(texts[0])) if len(texts) == 1 else f"a batch of {len(texts)}"

@@ -13,7 +13,7 @@ from grantpath.engine.change.deltas import Delta
 from grantpath.engine.tenants.open_tenant import OpenTenant
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.guard.transaction import Writing, query_by_name
-from grantpath.graph.language.inputs import need_number
+from grantpath.graph.language.inputs import require_number
 
 AT_ONCE = 5_000
 
@@ -50,7 +50,7 @@ def prune(
     if isinstance(before, datetime):
         bound = {"before": None, "since": in_utc(before)}
     else:
-        need_number("before", before)
+        require_number("before", before)
         bound = {"before": before, "since": None}
     operator = authorizer.operator(by)
 
@@ -81,7 +81,7 @@ def prune(
         entry |= {"pruned": count, "pruned_revision": up_to, "pruned_hash": found["hash"]}
         return Pruned(count, up_to, revision, append(ask, [entry])[0], found["made"])
 
-    pruned = authorizer.store.write(authorizer.tenant, work, keep=not dry_run)
+    pruned = authorizer.store.write(authorizer.tenant, work, commit=not dry_run)
     if pruned.up_to is not None and not dry_run:
         _remove(authorizer, pruned, progress)
     return pruned

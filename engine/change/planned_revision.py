@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from grantpath.graph.errors import Conflict, InvalidInput
-from grantpath.graph.language.inputs import need_number
+from grantpath.graph.language.inputs import require_number
 from grantpath.graph.messages import short
 
 
@@ -19,7 +19,7 @@ class Planned:
 
     def __post_init__(self) -> None:
         if self.revision is not None:
-            need_number("at_revision", self.revision)
+            require_number("at_revision", self.revision)
         if not isinstance(self.root_id, str | None):
             raise InvalidInput(f"root_id must be the text that the plan states (got {short(repr(self.root_id))})")
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import NoReturn
 
-from grantpath.engine.answers.batches import need_list, one_of
+from grantpath.engine.answers.batches import one_of, require_list
 from grantpath.engine.answers.request import active_role
 from grantpath.engine.change import facts_format
 from grantpath.engine.change.apart import APART, apply_all
@@ -39,7 +39,7 @@ from grantpath.graph.errors import (
 )
 from grantpath.graph.guard.store import Store
 from grantpath.graph.guard.transaction import Writing
-from grantpath.graph.language.inputs import need_flag
+from grantpath.graph.language.inputs import require_flag
 from grantpath.graph.language.reference import Reference
 from grantpath.graph.language.statement import Statement, parse_statement
 from grantpath.graph.messages import short
@@ -62,7 +62,7 @@ class ChangeService:
     # ---- public methods ----------------------------------------------------------------------------------------
     def change(self, statement: str, by: str | None, as_role: str | None, id_: str | None, dry_run: bool) -> Change:
         """Makes one change. Raises Invalid, Refused, Unavailable; InvalidInput if `dry_run` is not True or False."""
-        need_flag("dry_run", dry_run)
+        require_flag("dry_run", dry_run)
         actor = self._actor(by, as_role)
         try:
             step = self._step(statement, actor)
@@ -72,7 +72,7 @@ class ChangeService:
                 raise
             return earlier[0]
         if not dry_run:
-            self._need_format([step], ANY_STATE)
+            self._require_format([step], ANY_STATE)
         if dry_run or not self._may_join(step):
             return self._all([step], id_, dry_run, _as_it_is)[0]
         return self._in_group(step, id_)
@@ -88,8 +88,8 @@ class ChangeService:
     ) -> list[Change]:
         """Makes all changes or none. Raises the errors of `change`, with the index of the statement; Inconsistent if
         the root is not in the planned state."""
-        need_flag("dry_run", dry_run)
-        texts = need_list("statements", statements)
+        require_flag("dry_run", dry_run)
+        texts = require_list("statements", statements)
         actor = self._actor(by, as_role)
         steps: list[ChangeStep] = []
         for index, statement in enumerate(texts):
@@ -104,10 +104,10 @@ class ChangeService:
                     self._all(steps, id_, dry_run, _at, planned, _at(error, index))
                 raise _at(error, index) from None
         if not dry_run:
-            self._need_format(steps, planned)
+            self._require_format(steps, planned)
         return self._all(steps, id_, dry_run, _at, planned) if steps else []
 
-    def _need_format(self, steps: Sequence[ChangeStep], planned: Planned) -> None:
+    def _require_format(self, steps: Sequence[ChangeStep], planned: Planned) -> None:
         """Upgrades the format of the root's facts before the first of them that ends, if the changes are possible. Then
         raises Inconsistent, so that the call is repeated with the policy of that format."""
         if not self._lacks_format(steps):
@@ -153,7 +153,7 @@ class ChangeService:
     def given(self, statements: Iterable[str]) -> list[str | None]:
         """Writes facts in order, without authorization; users and groups that they mention are added. Returns the error
         of each statement, or None. Wrong statements are skipped."""
-        texts = need_list("statements", statements)
+        texts = require_list("statements", statements)
         problems: list[str | None] = []
         steps: list[tuple[int, ChangeStep]] = []  # each with the index of its statement
         sure: set[str] = set()  # entities that exist, because an earlier statement named them
@@ -357,7 +357,7 @@ class ChangeService:
             self._together(writing, group, precheck if len(group) == 1 else None)
 
         try:
-            self.store.write(self.tenant, work, looked=precheck is not None, waited=leader.waited)
+            self.store.write(self.tenant, work, prechecked=precheck is not None, waited=leader.waited)
         except GrantpathError as error:
             unknown = isinstance(error, Unavailable) and error.unknown
             for member in group if not unknown else ():
@@ -435,14 +435,14 @@ class ChangeService:
         ids, named = request.ids, id_ is not None and and_then is None
         tries = [[tried]] if tried else []  # the changes of each try, to find them in the log if an outcome is unknown
         precheck: Precheck | None = None
-        looked = tried is None
+        marks_read = tried is None
 
         def work(writing: Writing) -> list[Change]:
-            nonlocal looked
+            nonlocal marks_read
             for made in tries:
                 if is_made(writing, made):
                     return made
-            looked = True
+            marks_read = True
             check_policy(writing.policy, self.policy, self.tenant)
             earlier = request.earlier(writing) if named else None
             if earlier is not None:
@@ -473,11 +473,13 @@ class ChangeService:
             may_look = (actor or len(steps) == 1) and not any(step.change.kind in APART for step in steps)
             if may_look and not tried:  # what was made already would look wrong
                 precheck = self._precheck(steps, request if named else None, planned)
-            return self.store.write(self.tenant, work, keep=not dry_run, looked=precheck is not None, waited=waited)
+            return self.store.write(
+                self.tenant, work, commit=not dry_run, prechecked=precheck is not None, waited=waited
+            )
         except _Stopped as stopped:
             raise reword(self._error_of(stopped, id_, dry_run), stopped.index) from None
         except GrantpathError as error:
-            if looked and not (isinstance(error, Unavailable) and error.unknown):
+            if marks_read and not (isinstance(error, Unavailable) and error.unknown):
                 raise
             return self._read_back(tries[-1], request, named)
 

@@ -8,7 +8,7 @@ from typing import Any, TypedDict
 from grantpath.engine.change.made import Change
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.language.ends import end_text
-from grantpath.graph.language.inputs import need_second_objects
+from grantpath.graph.language.inputs import require_second_objects
 from grantpath.graph.language.statement import Effect, parse_statement, statement
 from grantpath.graph.messages import short
 
@@ -48,7 +48,7 @@ def revoke(privilege: str, on: str, from_: str, effect: Effect) -> str:
 
 def add(ref: str, with_: Mapping[str, str] | None) -> str:
     """The statement that creates an entity, with its second objects. Raises InvalidInput if these are no mapping."""
-    seconds = [f"{key}={second}" for key, second in sorted(need_second_objects(with_).items(), key=str)]
+    seconds = [f"{key}={second}" for key, second in sorted(require_second_objects(with_).items(), key=str)]
     listed = [*(f"{each}," for each in seconds[:-1]), *seconds[-1:]]
     return statement("add", ref, *(["with", *listed] if listed else []))
 

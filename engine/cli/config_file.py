@@ -9,10 +9,10 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, create_model, field_validator
 
 from grantpath.engine.cli.settings import CONFIG, LOGIN, PROFILE, VARIABLES
-from grantpath.graph.client.address import need_address
-from grantpath.graph.embedded.home import need_release, need_size
+from grantpath.graph.client.address import require_address
+from grantpath.graph.embedded.home import require_release, require_size
 from grantpath.graph.errors import GrantpathError, InvalidInput
-from grantpath.graph.language.inputs import need_not_named_pipe, need_seconds
+from grantpath.graph.language.inputs import require_not_named_pipe, require_seconds
 from grantpath.graph.language.near_names import nearest
 from grantpath.graph.messages import short
 
@@ -41,16 +41,16 @@ def _checked(check: Callable[[Any], None]) -> AfterValidator:
 
 
 Text = Annotated[str, Field(min_length=1)]
-Address = Annotated[Text, _checked(need_address)]
-Seconds = Annotated[float, _checked(lambda value: need_seconds("timeout", value))]
+Address = Annotated[Text, _checked(require_address)]
+Seconds = Annotated[float, _checked(lambda value: require_seconds("timeout", value))]
 
 
-Size = Annotated[Text, _checked(lambda value: need_size(short(value), value))]
+Size = Annotated[Text, _checked(lambda value: require_size(short(value), value))]
 TYPES: dict[str, Any] = {  # of the values of keys that are not any text
     "uri": Address,
     "timeout": Seconds,
     "embedded": Literal["never"],
-    "neo4j": Annotated[Text, _checked(need_release)],
+    "neo4j": Annotated[Text, _checked(require_release)],
     "heap": Size,
     "pagecache": Size,
 }
@@ -81,7 +81,7 @@ def read_config(file: Path) -> ConfigFile:
     Raises InvalidInput with file, key, rule and remedy.
     """
     try:
-        need_not_named_pipe("the configuration file", file)
+        require_not_named_pipe("the configuration file", file)
         return ConfigFile.model_validate(tomllib.loads(file.read_text(encoding="utf-8-sig")))
     except FileNotFoundError:
         if not os.environ.get(CONFIG):

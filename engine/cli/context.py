@@ -15,7 +15,7 @@ from typer.core import TyperCommand, TyperGroup
 from grantpath.engine.cli.output import WIDE, quietly, starting
 from grantpath.engine.cli.settings import Setting, applied
 from grantpath.graph.errors import InvalidInput
-from grantpath.graph.language.inputs import need_seconds
+from grantpath.graph.language.inputs import require_seconds
 from grantpath.graph.messages import read_printed
 
 # A command imports its part of the engine when it runs: `--help` would be slow otherwise.
@@ -132,7 +132,7 @@ class CommandContext:
             if value == "":
                 raise InvalidInput(f"--{option} is empty; name one, or omit the option")
         if options.get("timeout") is not None:
-            need_seconds("--timeout", options["timeout"])
+            require_seconds("--timeout", options["timeout"])
         return replace(self, **{option: value for option, value in options.items() if value not in (None, False)})
 
     @contextmanager
@@ -148,7 +148,7 @@ class CommandContext:
         """Whether the command line itself has this option, and not only a variable or a profile."""
         return any((each.key, each.source) == (key, f"--{key}") for each in self.settings)
 
-    def need_unused(self, *options: str, on: str = "this command") -> None:
+    def require_unused(self, *options: str, on: str = "this command") -> None:
         """Raises InvalidInput if the command line has one of these options, which would be ignored."""
         for option in options:
             if self.gives(option):
@@ -160,7 +160,7 @@ class CommandContext:
 
     def with_its_policy(self) -> "CommandContext":
         """A copy that uses the root's own policy. Raises InvalidInput if the command line names another one."""
-        self.need_unused("policy", on="this command, which uses the policy of the root")
+        self.require_unused("policy", on="this command, which uses the policy of the root")
         return replace(self, policy=None)
 
     def store(self, keep_plans: bool = False) -> "Store":
@@ -321,7 +321,7 @@ def command(
             shared = {name: given.pop(name) for name in SHARED}
             before: CommandContext = context.find_root().obj or CommandContext()
             with before.but(**shared).running() as session:
-                session.need_unused(*unused)
+                session.require_unused(*unused)
                 raise typer.Exit(function(session, **given) or 0)
 
         with_shared_options(run, own, unused=unused)

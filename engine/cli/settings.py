@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grantpath.graph.errors import InvalidInput
-from grantpath.graph.language.inputs import need_seconds
+from grantpath.graph.language.inputs import require_seconds
 from grantpath.graph.messages import short
 
 if TYPE_CHECKING:
@@ -115,12 +115,12 @@ def _of_profile(options: "CommandContext") -> dict[str, tuple[str, str]]:
     if name is None and not os.environ.get(CONFIG) and not file.exists():
         return {}  # most commands: pydantic and tomllib need not be imported
     from grantpath.engine.cli.config_file import read_config, table
-    from grantpath.graph.files.private_files import need_private
+    from grantpath.graph.files.private_files import require_private
 
     found = table(read_config(file), file, name, options.uri or os.environ.get(VARIABLES["uri"]))
     if "password_file" in found and not _variable("password_file"):
         password_file, where = found["password_file"]
-        need_private(f"{file}: [{where}] password_file", Path(password_file))
+        require_private(f"{file}: [{where}] password_file", Path(password_file))
     return found
 
 
@@ -130,5 +130,5 @@ def _seconds(text: str | None) -> float:
     except ValueError:
         given = short(repr(text))
         raise InvalidInput(f"{VARIABLES['timeout']}={given} is not a number of seconds; write e.g. 10") from None
-    need_seconds(VARIABLES["timeout"], seconds)
+    require_seconds(VARIABLES["timeout"], seconds)
     return seconds

@@ -6,6 +6,6 @@ the facts of a snapshot. `compare/comparison.py` compares all access before and 
 extra `replica`.
 """
 
-from grantpath.graph.extras import need_extra
+from grantpath.graph.extras import require_extra
 
-need_extra("replica", "a copy of the facts")
+require_extra("replica", "a copy of the facts")

@@ -41,7 +41,7 @@ def abilities(view: RootView, question: ListAbilities, at_least: int | None) -> 
     }
     existence = _existence(view, subject, object_, given, role)
     [found, *answers], row = request.answers(view.ask, [existence, *asked.values()], at_least)
-    view.need_existing(existence.needed, found["known"])
+    view.require_existing(existence.needed, found["known"])
     allowed = {
         name: any(one["allowed"] for one in answer["acting"]) for name, answer in zip(asked, answers, strict=True)
     }
@@ -104,7 +104,7 @@ def _resolved(
     places = request.places(policy, view.root, object_, second_objects)
     one_role = request.acts_with_one_role(policy, requirement, [subject.type], role)
     for key, ref in second_objects.items():
-        policy.need_same_place(key, requirement.with_[key], object_, ref, view.root)
+        policy.require_same_place(key, requirement.with_[key], object_, ref, view.root)
     return ResolvedQuestion(requirement, places, object_, second_objects, subject, role, one_role, [])
 
 

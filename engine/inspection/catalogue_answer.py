@@ -16,7 +16,7 @@ from grantpath.engine.tenants import registry
 from grantpath.engine.tenants.one_revision import GuardedAsk
 from grantpath.engine.tenants.open_tenant import OpenTenant
 from grantpath.graph.errors import InvalidInput, UnknownName
-from grantpath.graph.language.inputs import need_page_limit
+from grantpath.graph.language.inputs import require_page_limit
 from grantpath.graph.language.near_names import nearest
 from grantpath.graph.messages import short
 
@@ -29,10 +29,10 @@ def answer(tenant: OpenTenant, name: str, given: Mapping[str, object], limit: in
 
     Raises UnknownName, Unknown, InvalidReference, InvalidInput, Inconsistent, Unavailable.
     """
-    asked = need_question(name)
+    asked = require_question(name)
     if limit is not None:
-        need_page_limit(limit, MOST, "omit it for all rows")
-    need_known(asked, given)
+        require_page_limit(limit, MOST, "omit it for all rows")
+    require_known(asked, given)
     if absent := [each for key, each in asked.parameters.items() if key != LIMIT and key not in given]:
         raise _missing(asked, absent)
     parameters = {key: _value(tenant, asked, each, given) for key, each in asked.parameters.items() if key != LIMIT}
@@ -67,7 +67,7 @@ def answer(tenant: OpenTenant, name: str, given: Mapping[str, object], limit: in
     )
 
 
-def need_question(name: str) -> CatalogueQuestion:
+def require_question(name: str) -> CatalogueQuestion:
     """The question of the catalogue with this name. Raises UnknownName with similar names."""
     known = catalogue()
     if not isinstance(name, str) or name not in known:
@@ -78,7 +78,7 @@ def need_question(name: str) -> CatalogueQuestion:
     return known[name]
 
 
-def need_known(asked: CatalogueQuestion, given: Iterable[str]) -> None:
+def require_known(asked: CatalogueQuestion, given: Iterable[str]) -> None:
     """Raises InvalidInput for the name of a parameter that the question does not have."""
     takes = [key for key in asked.parameters if key != LIMIT]
     for key in given:

@@ -9,7 +9,7 @@ from grantpath.engine.inspection.root_view import MOST, RootView
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.frozen import Frozen
 from grantpath.graph.language.ends import end_of
-from grantpath.graph.language.inputs import need_page_limit
+from grantpath.graph.language.inputs import require_page_limit
 from grantpath.graph.language.stored_fact import fact_in, fact_text
 from grantpath.graph.messages import short
 
@@ -49,7 +49,7 @@ class EndingPage(Tabular[Ending]):
 def ending(view: RootView, within: timedelta | None, limit: int, at_least: int | None) -> EndingPage:
     """The facts that end within a time from now, by this computer's clock. Raises InvalidInput for a time or a limit
     that is not valid; Inconsistent, Unavailable."""
-    need_page_limit(limit, MOST, "name a shorter time with `within`")
+    require_page_limit(limit, MOST, "name a shorter time with `within`")
     row = view.ask("ending_facts", at_least=at_least, by=_by(within), hidden=view.policy.hidden, limit=limit + 1)
     answer = tuple(map(_ending, row["answer"][:limit]))
     complete = len(row["answer"]) <= limit

@@ -22,7 +22,7 @@ def show(view: RootView, question: ShowEntity, at_least: int | None, ask: Ask) -
     policy, ref = view.policy, view.policy.reference(question.ref, view.root)
     beside = policy.beside_the_tree if ref == view.root else []
     row = ask("show_entity", at_least=at_least, ref=ref.text, hidden=policy.hidden, beside=beside)
-    view.need_existing([ref.text], row["known"])
+    view.require_existing([ref.text], row["known"])
     entity, revision = row["entity"], row["revision"]
     page, question = PageRequest(SHOWN), question.model_copy(update={"ref": ref.text})
     return EntityView(

@@ -18,7 +18,7 @@ from grantpath.engine.inspection.models import (
 from grantpath.engine.inspection.root_view import Ask, PageRequest, RootView, subject_of
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.errors import Invalid, InvalidInput
-from grantpath.graph.language.inputs import need_text
+from grantpath.graph.language.inputs import require_text
 from grantpath.graph.language.reference import Reference
 from grantpath.graph.language.statement import parse_statement
 from grantpath.graph.messages import indefinite, short
@@ -36,7 +36,7 @@ def entities(view: RootView, question: ListEntities, page: PageRequest) -> Entit
     if question.without_owner and question.owned_by is not None:
         raise InvalidInput("owned_by and without_owner exclude each other; omit one of them")
     if question.like is not None:
-        need_text("like", question.like)
+        require_text("like", question.like)
     under = None if question.under is None else policy.reference(question.under, view.root).text
     owner = None if question.owned_by is None else subject_of(view, question.owned_by).text
     question = question.model_copy(update={"under": under, "owned_by": owner})
@@ -159,7 +159,7 @@ def _read(
     It reads one more entry than the page has, to find out whether there are more.
     """
     row = ask(query, at_least=page.at_least, hidden=view.policy.hidden, limit=page.limit + 1, **parameters)
-    view.need_existing(parameters.get("needed", [parameters.get("ref")]), row["known"])
+    view.require_existing(parameters.get("needed", [parameters.get("ref")]), row["known"])
     page.check_revision(view.tenant, row["revision"])
     entries = tuple(entry(each) for each in row["answer"][: page.limit])
     return row["revision"], entries, key(entries[-1]) if len(row["answer"]) > page.limit else None

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from grantpath.engine.answers.listing import Page
 from grantpath.engine.policy.policy import Policy
 from grantpath.graph.errors import Invalid, InvalidInput
-from grantpath.graph.language.inputs import need_page_limit
+from grantpath.graph.language.inputs import require_page_limit
 from grantpath.graph.language.reference import Reference
 from grantpath.graph.messages import short
 
@@ -34,7 +34,7 @@ class RootView(Protocol):
 
     def ask(self, query: str, *, at_least: int | None = None, **parameters: Any) -> Mapping[str, Any]: ...
 
-    def need_existing(self, needed: Iterable[str], known: Collection[str]) -> None: ...
+    def require_existing(self, needed: Iterable[str], known: Collection[str]) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,11 @@ class PageRequest(Page):
     least: int | None = None
 
     def __post_init__(self) -> None:
-        need_page_limit(self.limit, MOST, "read a longer list in pages")
+        require_page_limit(self.limit, MOST, "read a longer list in pages")
         super().__post_init__()
 
 
-def need_question(make: Callable[..., Question], **words: Any) -> Question:
+def require_question(make: Callable[..., Question], **words: Any) -> Question:
     """The question of these words. Raises InvalidInput, which names the word, if one of them has another type or value
     than the question allows."""
     try:

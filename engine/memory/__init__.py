@@ -1,5 +1,5 @@
 """A whole root in memory, without a server, for tests of programs. Start at `memory_authorizer.py`."""
 
-from grantpath.graph.extras import need_extra
+from grantpath.graph.extras import require_extra
 
-need_extra("replica", "an authorizer in memory")
+require_extra("replica", "an authorizer in memory")

@@ -24,7 +24,7 @@ from grantpath.graph.errors import Inconsistent, InvalidInput
 from grantpath.graph.guard.revision_guard import Ender
 from grantpath.graph.guard.store import Store
 from grantpath.graph.guard.transaction import Row, Writing
-from grantpath.graph.language.inputs import need_number
+from grantpath.graph.language.inputs import require_number
 from grantpath.graph.language.reference import Reference
 
 ENTITIES = 50_000  # the most: a larger root takes long to change, because each change copies maps
@@ -71,7 +71,7 @@ class MemoryAuthorizer(Authorizer):
 
     def _sources(self, at_least: int | None, past: PastRoot | None, whole: bool = False) -> Sequence[Source]:
         graph = self.store.graph
-        _need_reached(graph, at_least)
+        _require_reached(graph, at_least)
         return [PastRoot(self.tenant, graph.facts)]
 
     def follow(self) -> None:
@@ -117,14 +117,14 @@ class MemoryAuthorizer(Authorizer):
 
 
 def _row(graph: MemoryGraph, query: str, at_least: int | None, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
-    _need_reached(graph, at_least)
+    _require_reached(graph, at_least)
     return graph.rows(query, **parameters)[0]
 
 
-def _need_reached(graph: MemoryGraph, at_least: int | None) -> None:
+def _require_reached(graph: MemoryGraph, at_least: int | None) -> None:
     """Raises InvalidInput if `at_least` is not an integer; Inconsistent if it is a later revision, as Store does."""
     if at_least is not None:
-        need_number("at_least", at_least)
+        require_number("at_least", at_least)
         if at_least > graph.version.revision:
             raise Inconsistent(
                 f"{graph.root} is at revision {graph.version.revision}, older than revision {at_least}, which the "
@@ -194,21 +194,22 @@ class MemoryStore(Store):
         self,
         root: str,
         work: Callable[[Writing], Result],
-        keep: bool = True,
-        looked: bool = False,
+        commit: bool = True,
+        prechecked: bool = False,
         waited: float = 0.0,
     ) -> Result:
-        """Runs `work` on a copy of the state, which then becomes the state, unless `work` raises or `keep` is false."""
+        """Runs `work` on a copy of the state, which then becomes the state, unless `work` raises or `commit` is
+        false."""
         with self._lock:
             while self._graph.due:
-                self._write(partial(end_due, policy=self._graph.policy), keep=True)
-            return self._write(work, keep)
+                self._write(partial(end_due, policy=self._graph.policy), commit=True)
+            return self._write(work, commit)
 
-    def _write(self, work: Callable[[Writing], Result], keep: bool) -> Result:
+    def _write(self, work: Callable[[Writing], Result], commit: bool) -> Result:
         now = self._graph
         writing = _MemoryWriting(MemoryGraph(now.policy, now.root, now.version, now.ends))
         result = work(writing)
-        if keep and writing.changes:
+        if commit and writing.changes:
             version = replace(writing.graph.version, revision=writing.revision)
             if sum(map(len, version.listed.values())) > ENTITIES:
                 raise InvalidInput(f"a root in memory has at most {ENTITIES:,} entities; use a server for more")

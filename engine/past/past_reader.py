@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from grantpath.engine.answers.batches import need_list
+from grantpath.engine.answers.batches import require_list
 from grantpath.engine.change import audit_log
 from grantpath.engine.change.audit_log import Logged, ReadLog
 from grantpath.engine.change.delta_records import RecordedDelta, recorded
@@ -12,7 +12,7 @@ from grantpath.engine.facts.copy.replica import Replica
 from grantpath.engine.facts.set.fact_builder import under_policy
 from grantpath.engine.facts.set.fact_draft import Contradiction, Facts, advanced, returned
 from grantpath.engine.facts.set.fact_version import FactOrigin, FactVersion
-from grantpath.engine.facts.snapshot.snapshot_facts import need_snapshot_of, read_snapshot
+from grantpath.engine.facts.snapshot.snapshot_facts import read_snapshot, require_snapshot_of
 from grantpath.engine.facts.snapshot.snapshot_reader import SnapshotReader
 from grantpath.engine.policy import policy as policies
 from grantpath.engine.policy.policy import Policy
@@ -20,7 +20,7 @@ from grantpath.engine.tenants.open_tenant import OpenTenant
 from grantpath.engine.tenants.stored_policy import is_same
 from grantpath.graph.errors import Inconsistent, InvalidInput
 from grantpath.graph.files.remote_path import AnyPath
-from grantpath.graph.language.inputs import need_number
+from grantpath.graph.language.inputs import require_number
 from grantpath.graph.messages import short, time_text
 
 LAST = datetime(9998, 12, 31, tzinfo=UTC)  # below the maximum of datetime, so that a microsecond can be added
@@ -58,7 +58,7 @@ class PastReader:
     @classmethod
     def of(cls, tenant: OpenTenant, replica: Replica | None, snapshots: Iterable[AnyPath | str]) -> "PastReader":
         """Raises InvalidInput if one of the folders is not a snapshot."""
-        return cls(tenant, replica, [SnapshotReader(folder) for folder in need_list("snapshots", snapshots, None)])
+        return cls(tenant, replica, [SnapshotReader(folder) for folder in require_list("snapshots", snapshots, None)])
 
     # ---- revisions and times -----------------------------------------------------------------------------------------
     def revision_of(self, as_of: int | str | datetime) -> int:
@@ -67,7 +67,7 @@ class PastReader:
             as_of = audit_log.revision_or_time("as_of", as_of)
         if isinstance(as_of, datetime):
             return self._at_time(audit_log.in_utc(as_of))
-        need_number("as_of", as_of)
+        require_number("as_of", as_of)
         if as_of < 0:
             raise InvalidInput(f"as_of={as_of} is negative; the first revision is 0")
         now = self.tenant.revision_now()
@@ -127,7 +127,7 @@ class PastReader:
         starts = []
         for source in self.snapshots:
             policy, origin = source.policy, FactOrigin(made, "", source.meta.policy_digest)
-            need_snapshot_of(source, self.tenant.tenant, policy, origin, now)
+            require_snapshot_of(source, self.tenant.tenant, policy, origin, now)
 
             def read(
                 source: SnapshotReader = source, policy: Policy = policy, origin: FactOrigin = origin
@@ -151,13 +151,13 @@ class PastReader:
         version = start.read()
         if version.revision > high:
             deltas += self._deltas(high, version.revision)
-        self.need_made(made, version)
+        self.require_made(made, version)
         try:
             return travelled(version, start.policy, deltas, revision)
         except Contradiction as error:
             raise self.contradiction(version.revision, revision, error) from None
 
-    def need_made(self, made: str, version: FactVersion) -> None:
+    def require_made(self, made: str, version: FactVersion) -> None:
         """Raises Inconsistent if the root or these facts do not have the creation id `made`."""
         if version.origin.made != made or (self.tenant.ask("revision")["made"] or "") != made:
             raise Inconsistent(f"{self.tenant.tenant} was created again while its past was read; ask again")

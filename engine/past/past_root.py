@@ -50,7 +50,7 @@ class PastRoot(FactSource):
             questions = resolve_each(self.policy, self.root, parse_question(question))
             found = self.listing(questions)
             for each in questions:
-                self.need_existing(each.needed, found.known)
+                self.require_existing(each.needed, found.known)
             refs = only_within(self.policy, self.root, questions, found.refs)
             return SnapshotAnswer([ref for ref in refs if ref not in self.policy.hidden], self.revision)
         check, expected = parse_check(question)
@@ -80,7 +80,7 @@ class PastRoot(FactSource):
             return ""
         return nearest(ref, [each for each in known if each not in self.policy.hidden])
 
-    def need_existing(self, needed: Iterable[str], known: Collection[str]) -> None:
+    def require_existing(self, needed: Iterable[str], known: Collection[str]) -> None:
         """Raises Unknown for the first of these references that is not `known`, or that the policy hides."""
         for ref in needed:
             if ref not in known or ref in self.policy.hidden:

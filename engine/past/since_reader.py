@@ -35,7 +35,7 @@ def since(tenant: OpenTenant, reader: PastReader, check: Check) -> Since:
         if _allowed_then(then, names.at(version.revision)) is not allowed:
             change = reader.entry(delta.revision)
             break
-    reader.need_made(made or "", version)
+    reader.require_made(made or "", version)
     found = version.revision if change is None else change.revision
     return Since(
         question=check,

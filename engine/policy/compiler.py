@@ -455,7 +455,7 @@ class Expander:
             if type_ not in self.names.below(typed.type):
                 raise PolicyProblem(scope.key, f"{type_!r} is not below {typed.type}; name a type that is")
         for name in tree.privileges:
-            self.names.need_privilege(name, scope.key)
+            self.names.require_privilege(name, scope.key)
         self._check_below(tree, types, scope)
         sources = {source for name in tree.privileges for source in self.names.sources[self.names.canonical(name)]}
         for source, type_ in product(sorted(sources), types):

@@ -272,7 +272,7 @@ class PolicyIndex:
         stated = self.types[type_].protected
         return type_ == self.root if stated is None else stated
 
-    def need_type(self, type_: str, key: YamlPath) -> None:
+    def require_type(self, type_: str, key: YamlPath) -> None:
         """Raises PolicyProblem if the policy file does not define the type."""
         if type_ not in self.types:
             raise PolicyProblem(
@@ -315,7 +315,7 @@ class PolicyIndex:
         entry = self.privileges[name]
         return entry.on if entry.effective is None else entry.effective
 
-    def need_privilege(self, name: str, key: YamlPath) -> None:
+    def require_privilege(self, name: str, key: YamlPath) -> None:
         """Raises PolicyProblem if the policy file does not define the privilege."""
         if name not in self.privileges:
             raise PolicyProblem(
@@ -323,9 +323,9 @@ class PolicyIndex:
                 f"the privilege {short(repr(name))} is unknown{nearest(name, self.privileges)}; add it to `privileges`",
             )
 
-    def need_own_name(self, name: str, key: YamlPath) -> None:
+    def require_own_name(self, name: str, key: YamlPath) -> None:
         """Raises PolicyProblem if the policy file does not define the privilege, or defines it as an alias."""
-        self.need_privilege(name, key)
+        self.require_privilege(name, key)
         other = self.privileges[name].alias_of
         if other:
             raise PolicyProblem(key, f"{name} is an alias, which only grants and questions can use; write {other} here")
@@ -385,7 +385,7 @@ class PolicyIndex:
         operations: dict[tuple[str, str], ConditionEntry] = {}
         for types, entries in self.file.operations.items():
             for type_ in split(types):
-                self.need_type(type_, ["operations", types])
+                self.require_type(type_, ["operations", types])
                 for names, entry in entries.items():
                     for name in split(names):
                         if (name, type_) in operations:

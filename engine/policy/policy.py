@@ -252,7 +252,7 @@ class Policy:
         """The object of a type that is the reference or above it, if there is one; the nearest of several."""
         return next((each for _, each in self.chain(ref, root) if each.type == type_), None)
 
-    def need_same_place(
+    def require_same_place(
         self, key: str, entry: WithEntry, object_: Reference, second: Reference, root: Reference
     ) -> None:
         """Raises Invalid if a second object must be in the same place as the object, by `inside`, and is not."""

@@ -198,7 +198,7 @@ class Rules:
                     f"{key}={second} is {indefinite(second.type)}, not {indefinite(wanted.type)}: "
                     f"write {key}={wanted.type}:NAME"
                 )
-            self.policy.need_same_place(key, wanted, change.object, second, self.root)
+            self.policy.require_same_place(key, wanted, change.object, second, self.root)
 
     def _drop(self, change: ResolvedStatement) -> None:
         if self.policy.names.is_protected(change.object.type):

@@ -55,7 +55,7 @@ def _check_types(names: PolicyIndex) -> None:
                 f"{type_!r} is the name of a subject type, whose names are one segment; give it a `kind`, or rename it",
             )
         for owner in entry.owned_by:
-            _need_subject(names, owner, ("types", type_, "owned_by"))
+            _require_subject(names, owner, ("types", type_, "owned_by"))
     _each_type_once(names, ("in_effect",), names.file.in_effect)
     for name, definition in names.file.define.items():
         _lower(name, ("define", name))
@@ -72,14 +72,14 @@ def _each_type_once(names: PolicyIndex, key: YamlPath, entries: Iterable[str]) -
     seen: set[str] = set()
     for types in entries:
         for type_ in split(types):
-            names.need_type(type_, (*key, types))
+            names.require_type(type_, (*key, types))
             if type_ in seen:
                 raise PolicyProblem((*key, types), f"{type_} is listed twice; keep one")
             seen.add(type_)
 
 
-def _need_subject(names: PolicyIndex, type_: str, key: YamlPath) -> None:
-    names.need_type(type_, key)
+def _require_subject(names: PolicyIndex, type_: str, key: YamlPath) -> None:
+    names.require_type(type_, key)
     if names.types[type_].kind == "object":
         raise PolicyProblem(
             key, f"{type_!r} is not a subject type; give it a `kind`, or name a user, group or role type"
@@ -89,14 +89,14 @@ def _need_subject(names: PolicyIndex, type_: str, key: YamlPath) -> None:
 def _check_members(names: PolicyIndex) -> None:
     for container, members in names.file.members.items():
         for type_ in (container, *members):
-            _need_subject(names, type_, ("members", container))
+            _require_subject(names, type_, ("members", container))
         if names.types[container].kind not in ("group", "role"):
             raise PolicyProblem(
                 ("members", container), f"{container!r} has no members; name a type whose kind is group or role"
             )
     for section, key, types in (("grants", "to", names.file.grants.to), ("ask", "subjects", names.file.ask.subjects)):
         for type_ in types:
-            _need_subject(names, type_, (section, key))
+            _require_subject(names, type_, (section, key))
     if names.file.ask.one_role:
         _check_one_role(names)
 
@@ -142,9 +142,9 @@ def _check_privileges(names: PolicyIndex) -> None:
             raise PolicyProblem(key, f"{name!r} is not in UPPER_CASE; rename it (only operations are in lower case)")
         for part, types in (("on", entry.on), ("effective", entry.effective or [])):
             for type_ in types:
-                names.need_type(type_, (*key, part))
+                names.require_type(type_, (*key, part))
         for other in entry.implies:
-            names.need_own_name(other, (*key, "implies"))
+            names.require_own_name(other, (*key, "implies"))
         if entry.alias_of:
             _check_alias(names, entry.alias_of, (*key, "alias_of"))
         elif not entry.on and entry.effective is None:
@@ -157,7 +157,7 @@ def _check_privileges(names: PolicyIndex) -> None:
 
 
 def _check_alias(names: PolicyIndex, other: str, key: YamlPath) -> None:
-    names.need_privilege(other, key)
+    names.require_privilege(other, key)
     if names.privileges[other].alias_of:
         raise PolicyProblem(key, f"{other} is itself an alias; name the privilege that it stands for")
 
@@ -166,7 +166,7 @@ def _check_tags(names: PolicyIndex) -> None:
     for tag, entry in names.file.tags.items():
         key = ("tags", tag)
         for type_ in (tag, *entry.on):
-            names.need_type(type_, key)
+            names.require_type(type_, key)
             if names.types[type_].kind != "object":
                 raise PolicyProblem(key, f"{type_} is a subject type; tags and what is tagged are objects")
         if names.varies(tag):
@@ -188,7 +188,7 @@ def _check_tags(names: PolicyIndex) -> None:
 def _check_ladders(names: PolicyIndex) -> None:
     for at, ladder in enumerate(names.file.ladders):
         for name in ladder:
-            names.need_own_name(name, ("ladders", at))
+            names.require_own_name(name, ("ladders", at))
         if len(set(ladder)) != len(ladder):
             raise PolicyProblem(("ladders", at), "a privilege is listed twice; name each one once, from low to high")
         _check_rungs(names, at, ladder)
@@ -246,7 +246,7 @@ def _check_second_objects(names: PolicyIndex, type_: str, entry: ConditionEntry,
     for with_, second in entry.with_.items():
         second_key = (*key, "with", with_)
         _lower(with_, second_key)
-        names.need_type(second.type, second_key)
+        names.require_type(second.type, second_key)
         if second.inside and not all(
             second.inside == each or second.inside in names.above(each) for each in (type_, second.type)
         ):
@@ -308,7 +308,7 @@ def _check_creating(names: PolicyIndex) -> None:
                 ("creating",),
                 f"{name!r} is neither `owner` nor a privilege{nearest(name, names.privileges)}; name one of these",
             )
-        names.need_own_name(name, ("creating",))
+        names.require_own_name(name, ("creating",))
         if names.privileges[name].membership:
             raise PolicyProblem(
                 ("creating",), f"{name} is stored as a membership; name a privilege without `membership`"
@@ -324,7 +324,7 @@ def _check_builtin(names: PolicyIndex, reference: str, entry: BuiltinEntry) -> N
     if ref.text != reference:
         raise PolicyProblem(key, f"{reference} has unnecessary quotes; write {ref.text}")
     type_ = ref.type
-    _need_subject(names, type_, key)
+    _require_subject(names, type_, key)
     if entry.members == [] and "members" in entry.model_fields_set:
         raise PolicyProblem((*key, "members"), "the list is empty; name the types that can hold it, or remove the key")
     for held in entry.holds:
@@ -333,13 +333,13 @@ def _check_builtin(names: PolicyIndex, reference: str, entry: BuiltinEntry) -> N
                 (*key, "holds"), f"{held} is not in `builtin`{nearest(held, names.file.builtin)}; add it there"
             )
     for owned in entry.owns:
-        names.need_type(owned, (*key, "owns"))
+        names.require_type(owned, (*key, "owns"))
         if owned != names.root or type_ not in names.types[owned].owned_by:
             raise PolicyProblem(
                 (*key, "owns"), f"{reference} can own only a root that is `owned_by` {type_}; write {names.root}"
             )
     for privilege in entry.allow:
-        names.need_own_name(privilege, (*key, "allow"))
+        names.require_own_name(privilege, (*key, "allow"))
         if names.root not in names.privileges[privilege].on:
             raise PolicyProblem(
                 (*key, "allow"), f"{privilege} is not granted on {names.root}, the root; add {names.root} to its `on`"

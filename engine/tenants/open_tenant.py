@@ -17,7 +17,7 @@ from grantpath.engine.tenants.opening import other_policy
 from grantpath.engine.tenants.stored_policy import is_same, kept_policy
 from grantpath.graph.errors import GrantpathError, Inconsistent, Invalid
 from grantpath.graph.guard.store import Store
-from grantpath.graph.language.inputs import need_number
+from grantpath.graph.language.inputs import require_number
 from grantpath.graph.language.reference import Reference, written
 
 UPGRADING = "policy upgrade"  # during an upgrade, a text that begins with this is stored at the root
@@ -27,7 +27,7 @@ Result = TypeVar("Result")
 Self = TypeVar("Self", bound="OpenTenant")
 
 
-def following(verb: Callable[Concatenate[Self, Given], Result]) -> Callable[Concatenate[Self, Given], Result]:
+def retry_on_upgrade(verb: Callable[Concatenate[Self, Given], Result]) -> Callable[Concatenate[Self, Given], Result]:
     """Decorates a method so that it waits for an upgrade of its root's policy, and is repeated with the new policy.
 
     An error of the method contains the question.
@@ -164,7 +164,7 @@ class OpenTenant:
         """` (did you mean X?)` with existing names that are similar to a missing one; empty if there are none."""
         return registry.near(self.store, self.tenant, self.policy, ref)
 
-    def need_existing(self, needed: Iterable[str], known: Collection[str]) -> None:
+    def require_existing(self, needed: Iterable[str], known: Collection[str]) -> None:
         """Raises Unknown for the first of these references that is not `known`, or that the policy hides."""
         for ref in needed:
             if ref not in known or ref in self.policy.hidden:
@@ -175,7 +175,7 @@ class OpenTenant:
         """The root's revision. Raises Unknown, Inconsistent, Unavailable."""
         return self.state_now()[0]
 
-    @following
+    @retry_on_upgrade
     def state_now(self) -> tuple[int, str | None]:
         """The revision, and the root's creation id: a recreated root counts from 0. Raises the same errors."""
         row = self.ask("revision")
@@ -188,14 +188,14 @@ class OpenTenant:
         opened, Unavailable.
         """
         if at_least is not None:
-            need_number("at_least", at_least)
+            require_number("at_least", at_least)
         read = partial(self.store.read_guarded, at_least=at_least)
         row = cypher.load(query).run(read, root=self.tenant, **parameters)
         if row.get("policy", self.policy.digest) != self.policy.digest:
             raise other_policy(self.tenant)
         return row
 
-    @following
+    @retry_on_upgrade
     def at_one_revision(self, work: Callable[[GuardedAsk], Result]) -> Result:
         """Calls `work` with a function whose queries are all answered at one revision, and returns its result.
 

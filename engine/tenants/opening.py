@@ -9,7 +9,7 @@ from grantpath.engine.tenants import registry
 from grantpath.engine.tenants.stored_policy import is_same, kept_policy
 from grantpath.graph.errors import Conflict, Inconsistent, InvalidInput, InvalidReference, Unknown
 from grantpath.graph.guard.store import Store
-from grantpath.graph.language.inputs import need_flag, need_limit, need_text
+from grantpath.graph.language.inputs import require_flag, require_limit, require_text
 from grantpath.graph.language.reference import Reference
 from grantpath.graph.messages import short
 
@@ -27,18 +27,18 @@ def check_opening(
     database: str | None = None,
 ) -> None:
     """Raises InvalidInput if an argument is not valid."""
-    need_flag("create", create)
+    require_flag("create", create)
     if by is not None and not create:
         raise InvalidInput("by= names the user who creates the root; pass create=True, too, or omit it")
-    need_text("root", root)
+    require_text("root", root)
     if not root:
         raise InvalidInput("root is empty; name one, e.g. metalake:ml")
     for what, text in (("policy", policy), ("uri", uri), ("database", database)):
         if text is not None:
-            need_text(what, text)
+            require_text(what, text)
         if text == "":
             raise InvalidInput(f"{what} is empty; name one, or omit it")
-    need_limit("replica_memory", replica_memory)
+    require_limit("replica_memory", replica_memory)
 
 
 def open_root(

@@ -3,6 +3,6 @@
 Start at `importer.py` for imports, and at `exporter.py` for dumps.
 """
 
-from grantpath.graph.extras import need_extra
+from grantpath.graph.extras import require_extra
 
-need_extra("cli", "dump, load and policy upgrade")
+require_extra("cli", "dump, load and policy upgrade")

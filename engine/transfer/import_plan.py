@@ -151,7 +151,7 @@ class Plan:
 Consent = bool | Callable[[Plan], bool]
 
 
-def need_consent(plan: Plan, consent: Consent, what: str) -> None:
+def require_consent(plan: Plan, consent: Consent, what: str) -> None:
     """Asks for consent to the removals of a replacement. Raises InvalidInput, which lists them, if it is not given."""
     given = consent(plan) if callable(consent) else consent
     if plan.needs_consent and not given:

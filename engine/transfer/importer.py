@@ -24,7 +24,7 @@ from grantpath.engine.tenants.open_tenant import OpenTenant
 from grantpath.engine.transfer.dump_meta import NOTES, read_meta
 from grantpath.engine.transfer.fact_writer import FactWriter, note_removals
 from grantpath.engine.transfer.import_delta import DeltaBuilder
-from grantpath.engine.transfer.import_plan import SHOWN, Consent, ImportDelta, Plan, need_consent
+from grantpath.engine.transfer.import_plan import SHOWN, Consent, ImportDelta, Plan, require_consent
 from grantpath.engine.transfer.replacing_delta import ReplacingDeltaBuilder
 from grantpath.engine.transfer.restore import NeedsRecreation, Restore, renamed
 from grantpath.engine.transfer.rows import ResolvedRows
@@ -187,7 +187,7 @@ class _Load:
         rows = self._resolve(tables, problems)
         counts, twice = {name: len(tables[name]) for name in self._loaded}, rows.duplicates()
         if rows.has_ends and not dry_run:
-            self._need_format()
+            self._require_format()
         with bulk_write(self._store, self._tenant, self._what, self._undoing) as bulk:
             builder = self._builder(rows, problems)
             delta = builder.delta()
@@ -209,11 +209,11 @@ class _Load:
             if not (delta.size or restores):
                 return LoadReport(counts, False, bulk.revision, 0, 0, **details)
             if self._replace and delta.removed:
-                need_consent(builder.plan(delta), consent, self._what)
+                require_consent(builder.plan(delta), consent, self._what)
             revision, hash_ = self._put_all(bulk, delta, builder, rows, sum(counts.values()), restores)
         return LoadReport(counts, True, revision, delta.added, delta.removed, **details, hash=hash_)
 
-    def _need_format(self) -> None:
+    def _require_format(self) -> None:
         """Raises the format of the root's facts, unless a dump is restored, which does that itself."""
         if self._restores:
             registry.create_schema(self._store)  # a database of an older version has no index of ends

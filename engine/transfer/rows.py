@@ -95,7 +95,7 @@ class ResolvedRows:
             self._grants(),
         )
         self.links = [self.members, self.owners, self.tags, self.grants]
-        self._need_one_end(self.members, self.grants)  # a grant of some privileges is a membership
+        self._require_one_end(self.members, self.grants)  # a grant of some privileges is a membership
 
     @property
     def has_ends(self) -> bool:
@@ -220,10 +220,10 @@ class ResolvedRows:
         labels = self._verdicts(table, rows, keys, resolve)
         good = labels >= 0
         found = Links(table, rows[good], starts[good], ends[good], labels[good])
-        self._need_one_end(found)
+        self._require_one_end(found)
         return found.only(self._is_to_come(found, columns))
 
-    def _need_one_end(self, *tables: Links) -> None:
+    def _require_one_end(self, *tables: Links) -> None:
         """Reports the rows that repeat a fact of these tables with another end."""
         facts = np.array([self.label(fact_label(label)) for label in [*self.labels]] or [0], dtype=np.int64)
         start, end, label = (

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from grantpath.engine.answers.batches import need_list
+from grantpath.engine.answers.batches import require_list
 from grantpath.engine.transfer.dump_meta import META, NOTES
 from grantpath.engine.transfer.parquet_tables import read_parquet_table
 from grantpath.engine.transfer.table_formats import ENDINGS, accepted, split_ending
@@ -42,7 +42,7 @@ _MEANT = {
 def chosen(only: Collection[str]) -> list[str]:
     """These tables, in the order of TABLES. Raises InvalidInput if there is none, or for a table that is unknown."""
     known = f"name some of {', '.join(TABLES)}"
-    only = need_list("tables", only, None)
+    only = require_list("tables", only, None)
     if not only:
         raise InvalidInput(f"--only names no table; {known}, or omit it to load all (in Python: only=None)")
     for name in only:
@@ -118,7 +118,7 @@ def _sources(directory: Path, beside: Collection[str], only: Collection[str] | N
             continue
         name, ending = split_ending(path.name)
         if name not in TABLES or not (ending or path.is_dir()):
-            _need_no_table(path, only)
+            _require_no_table(path, only)
         elif only is not None and name not in only:
             continue
         elif name in sources:
@@ -183,7 +183,7 @@ def _is_part(path: Path) -> bool:
     return True
 
 
-def _need_no_table(path: Path, only: Collection[str] | None) -> None:
+def _require_no_table(path: Path, only: Collection[str] | None) -> None:
     """Raises InvalidInput for a file or folder that is not read, but could be a table; with `only`, one of these.
 
     A hidden file, a document or a program could be one if its name resembles that of a table."""

@@ -7,7 +7,7 @@ from grantpath.graph.errors import Unavailable
 SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 
 
-def need_address(uri: str) -> None:
+def require_address(uri: str) -> None:
     """Raises Unavailable if `uri` is not the address of a Neo4j server."""
     if "@" in uri:
         raise Unavailable(f"the address of {shown(uri)} contains a login; set NEO4J_USER and NEO4J_PASSWORD instead")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from grantpath import cypher
 from grantpath.graph.client import tls
-from grantpath.graph.client.address import need_address, not_an_address, shown
+from grantpath.graph.client.address import not_an_address, require_address, shown
 from grantpath.graph.client.connection import Connection
 from grantpath.graph.client.unreachable import not_neo4j, unreachable
 from grantpath.graph.errors import Unavailable
@@ -35,7 +35,7 @@ def open_driver(connection: Connection, timeout: float) -> "neo4j.Driver":
 
     from grantpath.graph.client import login
 
-    need_address(connection.uri)
+    require_address(connection.uri)
     auth = login.manager(connection.uri, connection.login)
     driver = GraphDatabase.driver(auth=auth, **options(connection, timeout))
     login.renew_refused(driver, auth, timeout)

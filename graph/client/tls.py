@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from grantpath.graph.errors import InvalidInput
-from grantpath.graph.language.inputs import need_not_named_pipe
+from grantpath.graph.language.inputs import require_not_named_pipe
 
 VERIFIED = ("bolt+s://", "neo4j+s://")
 
@@ -31,7 +31,7 @@ def options(uri: str, ca: str | None) -> dict[str, Any]:
         return {"uri": uri}
     if not is_verified(uri):
         raise InvalidInput(f"ca={ca}: {uri} does not verify certificates; write bolt+s://HOST:7687 or neo4j+s://HOST")
-    need_not_named_pipe("ca=", Path(ca))
+    require_not_named_pipe("ca=", Path(ca))
     try:
         ssl.create_default_context(cafile=ca)
     except OSError as error:  # the base class of SSLError, too

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from grantpath.graph.client.address import need_address, shown
+from grantpath.graph.client.address import require_address, shown
 from grantpath.graph.client.connection import DATABASE, USER, Connection
 from grantpath.graph.client.credentials import Auth, Provider, checked
 from grantpath.graph.client.tls import is_verified
@@ -43,7 +43,7 @@ def connection(
     """
     address = uri or os.environ.get("NEO4J_URI")
     if address:
-        need_address(address)
+        require_address(address)
     if auth is not None:
         found = _given(address or str(_up(progress).uri), auth)
     else:

@@ -251,7 +251,7 @@ def server_home(version: str | None, home: Path | None) -> ServerHome:
     `version` None means GRANTPATH_NEO4J, else 5.26. Raises InvalidInput for a line without a lock file.
     """
     line = version or os.environ.get("GRANTPATH_NEO4J") or "5.26"
-    need_release(line)
+    require_release(line)
     if home is None and (named := os.environ.get("GRANTPATH_HOME")):
         home = Path(named)
     if home is None:
@@ -269,17 +269,17 @@ def _data_folder() -> Path:
 
 def _size(variable: str, default: str) -> str:
     value = os.environ.get(variable) or default
-    need_size(f"{variable}={short(value)}", value)
+    require_size(f"{variable}={short(value)}", value)
     return value
 
 
-def need_size(what: str, value: str) -> None:
+def require_size(what: str, value: str) -> None:
     """Raises InvalidInput, which begins with `what`, if the value is not a memory size such as 512m."""
     if not re.fullmatch(r"[0-9]+[kmgKMG]", value):
         raise InvalidInput(f"{what} is not a memory size; write a number and a unit, e.g. 512m")
 
 
-def need_release(line: str) -> None:
+def require_release(line: str) -> None:
     """Raises InvalidInput for a release line of Neo4j that the embedded server cannot be."""
     if line not in RELEASES:
         raise InvalidInput(f"Neo4j {short(repr(line))} is not supported; choose one of {', '.join(RELEASES)}")

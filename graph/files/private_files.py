@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import IO
 
 from grantpath.graph.errors import InvalidInput
-from grantpath.graph.language.inputs import need_not_named_pipe
+from grantpath.graph.language.inputs import require_not_named_pipe
 
 FILE, FOLDER = 0o600, 0o700
 
@@ -29,14 +29,14 @@ def create_private(file: Path) -> IO[bytes]:
     return os.fdopen(descriptor, "wb")
 
 
-def need_private(what: str, file: Path) -> None:
+def require_private(what: str, file: Path) -> None:
     """Raises InvalidInput, which begins with `what`, unless `file` is closed to other users and not a named pipe.
 
     A file of root may be readable for its group if this process is not root's: Kubernetes mounts secrets so, with
     `fsGroup`, and libpq has the same rule.
     """
     try:
-        need_not_named_pipe(what, file)
+        require_not_named_pipe(what, file)
         status = file.stat()
     except OSError as error:
         raise _unreadable(what, file, error) from None
@@ -51,8 +51,8 @@ def need_private(what: str, file: Path) -> None:
 
 
 def private_line(what: str, file: Path) -> str:
-    """The secret in a file, without the line break at its end. Raises InvalidInput as `need_private`."""
-    need_private(what, file)
+    """The secret in a file, without the line break at its end. Raises InvalidInput as `require_private`."""
+    require_private(what, file)
     try:
         return file.read_text(encoding="utf-8").rstrip("\r\n")
     except (OSError, UnicodeDecodeError) as error:

@@ -48,24 +48,24 @@ class AsyncStore(Store):
         self.close()
 
     def transaction(self, work: Callable[["neo4j.ManagedTransaction"], Result]) -> Result:
-        self._need_thread()
+        self._require_thread()
         return super().transaction(work)
 
     def write(
         self,
         root: str,
         work: Callable[[Writing], Result],
-        keep: bool = True,
-        looked: bool = False,
+        commit: bool = True,
+        prechecked: bool = False,
         waited: float = 0.0,
     ) -> Result:
-        self._need_thread()
-        return super().write(root, work, keep, looked, waited)
+        self._require_thread()
+        return super().write(root, work, commit, prechecked, waited)
 
     def _ask_once(
         self, text: str, parameters: Mapping[str, Any], meanwhile: Callable[[], None] | None = None
     ) -> "list[neo4j.Record]":
-        self._need_thread()
+        self._require_thread()
         return super()._ask_once(text, parameters, meanwhile)
 
     @contextmanager
@@ -77,7 +77,7 @@ class AsyncStore(Store):
         finally:
             self._thread.not_asked = False
 
-    def _need_thread(self) -> None:
+    def _require_thread(self) -> None:
         """Raises Unavailable in the thread of an event loop, which a query would block."""
         if self._thread.not_asked:
             raise NotInMemory

@@ -23,7 +23,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from grantpath.cypher import untorn
+from grantpath.cypher import is_consistent
 from grantpath.graph.client.address import shown
 from grantpath.graph.client.connections import Connections
 from grantpath.graph.client.driver import READ_ONLY, code_of, failures, in_words, is_retryable
@@ -81,7 +81,7 @@ class RevisionGuard:
             ):
                 self._base(held, time.monotonic() + self._timeout)
                 row = single(held.tx.run(text, dict(parameters)), root)
-        if not untorn(row):
+        if not is_consistent(row):
             raise Inconsistent(f"{root}: no answer from a single state of the graph was possible; ask again")
         return row
 
@@ -89,21 +89,21 @@ class RevisionGuard:
         self,
         root: str,
         work: Callable[[Writing], Result],
-        keep: bool = True,
-        looked: bool = False,
+        commit: bool = True,
+        prechecked: bool = False,
         waited: float = 0.0,
     ) -> Result:
         """Runs `work` in one transaction under the root's lock, and commits if `work` wrote anything.
 
         The parameters and errors are those of Store.write.
         """
-        if not looked:
+        if not prechecked:
             with self._errors():
                 self._has_dead_load(self._marks.read(root))  # a running load holds the lock for long: fail at once
         while True:
             with self._turns.turn(root, "a change", self._timeout, waited=waited):
                 try:
-                    return self._write_in_turn(root, work, keep)
+                    return self._write_in_turn(root, work, commit)
                 except _Ended:
                     waited = 0.0  # the facts that had ended are removed, or a part of them: others may have a turn
 
@@ -112,13 +112,13 @@ class RevisionGuard:
         with self._errors():
             self._has_dead_load(self._marks.read(root))  # a running load holds the lock for long: fail at once
         with self._turns.turn(root, "a question", self._timeout), suppress(_Ended):
-            self._write_in_turn(root, lambda _: None, keep=True)
+            self._write_in_turn(root, lambda _: None, commit=True)
 
-    def _write_in_turn(self, root: str, work: Callable[[Writing], Result], keep: bool) -> Result:
+    def _write_in_turn(self, root: str, work: Callable[[Writing], Result], commit: bool) -> Result:
         deadline = time.monotonic() + self._timeout
         while True:
             try:
-                return self._write_once(root, work, keep, deadline)
+                return self._write_once(root, work, commit, deadline)
             except Overtaken as error:
                 if time.monotonic() > deadline:
                     raise Inconsistent(f"{root}: {error}; nothing was changed, try again") from error
@@ -127,14 +127,14 @@ class RevisionGuard:
                     raise self._in_words(root, error) from error
             time.sleep(PAUSE)
 
-    def _write_once(self, root: str, work: Callable[[Writing], Result], keep: bool, deadline: float) -> Result:
+    def _write_once(self, root: str, work: Callable[[Writing], Result], commit: bool, deadline: float) -> Result:
         """The result of `work`. Raises _Ended, without a call of `work`, if facts had ended: they are removed first."""
         with self._lock.hold(root, "a change", max(deadline - time.monotonic(), 0), read=True) as held:
             base, tail = self._base(held, deadline)
             if base.due:
                 written = self._end_due(held, base, tail)
             else:
-                written, result = self._commit_work(held, base, tail, work, keep)
+                written, result = self._commit_work(held, base, tail, work, commit)
         if written is not None:
             self._end(base, written)
         if base.due:
@@ -144,7 +144,7 @@ class RevisionGuard:
     def _end_due(self, held: Held, base: Marks, tail: Row | None) -> int | None:
         """Removes facts that have ended, and commits. Returns the new revision; if no fact has ended, notes when the
         next one ends, and returns None."""
-        end = partial(self._commit_work, held, base, tail, self._ender(held.root), keep=True)
+        end = partial(self._commit_work, held, base, tail, self._ender(held.root), commit=True)
         try:
             written, any_due = end()
             if not any_due and self._marks.set_ends(base):  # one has ended since
@@ -165,15 +165,15 @@ class RevisionGuard:
         return written
 
     def _commit_work(
-        self, held: Held, base: Marks, tail: Row | None, work: Callable[[Writing], Result], keep: bool
+        self, held: Held, base: Marks, tail: Row | None, work: Callable[[Writing], Result], commit: bool
     ) -> tuple[int | None, Result]:
-        """Runs `work` and commits what it wrote, unless `keep` is false. Returns the new revision, if there is one, and
-        the result of `work`."""
+        """Runs `work` and commits what it wrote, unless `commit` is false. Returns the new revision, if there is one,
+        and the result of `work`."""
         with BeginMark(partial(self._begin, base), partial(self._withdraw, base)) as mark:
-            begin = mark.send if keep else _nothing
+            begin = mark.send if commit else _nothing
             writing = Writing(held.tx, held.root, base.revision, base.policy, base.made, tail, begin)
             result = work(writing)
-            if not keep or not (writing.changes or writing.noted):
+            if not commit or not (writing.changes or writing.noted):
                 return None, result
             if writing.changes:
                 mark.send(writing.revision, writing.ends)

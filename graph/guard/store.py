@@ -8,7 +8,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from grantpath import cypher
-from grantpath.cypher import untorn
+from grantpath.cypher import is_consistent
 from grantpath.graph.client import telemetry
 from grantpath.graph.client.connection import Connection
 from grantpath.graph.client.connections import Connections
@@ -21,7 +21,7 @@ from grantpath.graph.guard.revision_marks import Marks, root_unknown
 from grantpath.graph.guard.transaction import Row, Writing, row_of
 from grantpath.graph.guard.writer_lock import Held
 from grantpath.graph.guard.writer_queue import Turns
-from grantpath.graph.language.inputs import need_seconds
+from grantpath.graph.language.inputs import require_seconds
 
 if TYPE_CHECKING:
     import neo4j
@@ -63,8 +63,8 @@ class Store:
         roots are small and change all the time, so that planning would take most of the time.
 
         Raises InvalidInput, Unavailable."""
-        need_seconds("timeout", timeout)
-        need_seconds("stall_limit", stall_limit)
+        require_seconds("timeout", timeout)
+        require_seconds("stall_limit", stall_limit)
         self._timeout = timeout
         self._connections = Connections(connection, timeout, keep_plans)
         self.uri = self._connections.uri
@@ -134,7 +134,7 @@ class Store:
         """
         deadline = time.monotonic() + PATIENCE
         while True:
-            row = self._read_untorn(text, parameters)
+            row = self._read_consistent(text, parameters)
             if at_least is None or row["revision"] >= at_least:
                 return row
             if time.monotonic() > deadline:
@@ -145,11 +145,11 @@ class Store:
                 )
             time.sleep(0.05)
 
-    def _read_untorn(self, text: str, parameters: Mapping[str, Any]) -> Row:
+    def _read_consistent(self, text: str, parameters: Mapping[str, Any]) -> Row:
         deadline = time.monotonic() + self._timeout
         while True:
             row = self._read_quickly(text, parameters) or self._read_in_turn(text, parameters)
-            if not untorn(row):
+            if not is_consistent(row):
                 telemetry.locked_read(parameters["root"], text)
                 row = self._guard.read_locked(text, parameters)
             if not row["due"]:
@@ -168,7 +168,7 @@ class Store:
         root, deadline = parameters["root"], time.monotonic() + QUICK_SECONDS
         for attempt in range(QUICK_TRIES):
             row = self._ask_one(text, parameters)
-            if untorn(row):
+            if is_consistent(row):
                 return row
             telemetry.count("reads.torn")
             if self._turns.crowded(root):
@@ -222,17 +222,17 @@ class Store:
         self,
         root: str,
         work: Callable[[Writing], Result],
-        keep: bool = True,
-        looked: bool = False,
+        commit: bool = True,
+        prechecked: bool = False,
         waited: float = 0.0,
     ) -> Result:
         """Runs `work` in one transaction under the root's lock, and commits if `work` wrote anything.
 
-        `looked`: the caller has just read the marks, and no load is running; otherwise they are read first, so that a
-        running load is reported at once. `waited`: the seconds for which the caller has waited for its turn. Nothing
-        is written if `work` raises or if `keep` is false (a dry run). After a transient failure before the commit, the
-        transaction is retried, so `work` may run more than once. Raises Unavailable; if `Unavailable.unknown` is true,
-        the outcome of the commit is not known.
+        `prechecked`: the caller has just read the marks, and no load is running; otherwise they are read first, so
+        that a running load is reported at once. `waited`: the seconds for which the caller has waited for its turn.
+        Nothing is written if `work` raises or if `commit` is false (a dry run). After a transient failure before the
+        commit, the transaction is retried, so `work` may run more than once. Raises Unavailable; if
+        `Unavailable.unknown` is true, the outcome of the commit is not known.
         """
         began, tried = time.monotonic() - waited, False
 
@@ -245,7 +245,7 @@ class Store:
             tried = True
             return work(writing)
 
-        return self._guard.write(root, timed, keep, looked, waited)
+        return self._guard.write(root, timed, commit, prechecked, waited)
 
     def ends_by(self, ender: Ender) -> None:
         """From now on, facts that have ended are removed by `ender`, before any question or change."""

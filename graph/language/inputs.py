@@ -14,7 +14,7 @@ MAX_DIGITS = 1_000  # of a number in JSON; Python itself reads at most 4,300
 MAX_SECONDS = 24 * 60 * 60
 
 
-def need_text(what: str, text: str) -> None:
+def require_text(what: str, text: str) -> None:
     """Raises InvalidInput unless `text` is a string of at most MAX_REFERENCE_BYTES that the database accepts."""
     if not isinstance(text, str) or not encodable(text) or len(text.encode()) > MAX_REFERENCE_BYTES:
         raise InvalidInput(
@@ -44,7 +44,7 @@ def _integer(digits: str) -> int:
     return int(digits)
 
 
-def need_second_objects(given: Mapping[str, str] | None) -> dict[str, str]:
+def require_second_objects(given: Mapping[str, str] | None) -> dict[str, str]:
     """The second objects that a caller names by `with_`. Raises InvalidInput unless they are a mapping, or None."""
     if given is not None and not isinstance(given, Mapping):
         raise InvalidInput(
@@ -53,13 +53,13 @@ def need_second_objects(given: Mapping[str, str] | None) -> dict[str, str]:
     return dict(given or {})
 
 
-def need_flag(what: str, value: bool) -> None:
+def require_flag(what: str, value: bool) -> None:
     """Raises InvalidInput unless `value` is True or False: `dry_run="no"` would mean yes."""
     if not isinstance(value, bool):
         raise InvalidInput(f"{what}={short(repr(value))} must be True or False")
 
 
-def need_number(what: str, number: int) -> None:
+def require_number(what: str, number: int) -> None:
     """Raises InvalidInput unless `number` is an integer that the database accepts."""
     if not isinstance(number, int) or isinstance(number, bool):
         raise InvalidInput(f"{what}={short(repr(number))} must be an integer, e.g. 20")
@@ -67,23 +67,23 @@ def need_number(what: str, number: int) -> None:
         raise InvalidInput(f"{what}={short(str(number))} is out of range; its absolute value must be less than 2^63")
 
 
-def need_limit(what: str, number: int | None) -> None:
+def require_limit(what: str, number: int | None) -> None:
     """Raises InvalidInput unless `number` is an integer of at least 1, or None for no limit."""
     if number is not None:
-        need_number(what, number)
+        require_number(what, number)
         if number < 1:
             raise InvalidInput(f"{what}={number} must be 1 or more, or None for no limit")
 
 
-def need_page_limit(number: int, most: int, rest: str) -> None:
+def require_page_limit(number: int, most: int, rest: str) -> None:
     """Raises InvalidInput unless `number`, the limit of a page, is an integer from 1 to `most`. `rest` tells how the
     caller gets more."""
-    need_number("limit", number)
+    require_number("limit", number)
     if not 1 <= number <= most:
         raise InvalidInput(f"limit={number} must be from 1 to {most:,}; {rest}")
 
 
-def need_seconds(what: str, seconds: float) -> None:
+def require_seconds(what: str, seconds: float) -> None:
     """Raises InvalidInput unless `seconds` is a number above 0 and at most MAX_SECONDS."""
     number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
     if not number or not 0 < seconds <= MAX_SECONDS:
@@ -92,7 +92,7 @@ def need_seconds(what: str, seconds: float) -> None:
         )
 
 
-def need_not_named_pipe(what: str, file: Path) -> None:
+def require_not_named_pipe(what: str, file: Path) -> None:
     """Raises InvalidInput, which begins with `what`, if `file` is a named pipe: opening it waits for a writer.
 
     A pipe below /dev is already open, e.g. that of `<(command)` in a shell. Raises OSError.

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from grantpath.engine.answers.batches import need_list
+from grantpath.engine.answers.batches import require_list
 from grantpath.graph.errors import InvalidInput
-from grantpath.graph.extras import need_extra
+from grantpath.graph.extras import require_extra
 from grantpath.graph.files.remote_path import AnyPath
 from grantpath.graph.messages import counted
 from grantpath.graph.progress import ReportLine
@@ -61,8 +61,8 @@ def access(
     for a name, InvalidInput if the snapshot cannot be read, ServerError, and GrantpathError if the disk is full.
     """
     started = time.monotonic()
-    names = None if names is None else need_list("names", names, None)
-    expand = need_list("names", expand, None)
+    names = None if names is None else require_list("names", names, None)
+    expand = require_list("names", expand, None)
     found = Snapshot(snapshot)
     folder, meta = found.folder.absolute(), found.meta.model_dump_json()  # workers have another working folder
     source = opened(folder, meta)  # the one that tasks in this process read
@@ -80,7 +80,7 @@ def access(
         Sweep(folder, meta, wanted, frozenset(expand), one_role, joined, ROWS, BLOCK)
         for one_role in sorted({question.one_role for question in questions})
     ]
-    source.need_complete()
+    source.require_complete()
     how = "in this process" if here else "joined to the subjects" if joined else "in each worker"
     progress(f"{counted(len(questions), 'conditions')} over {counted(facts, 'facts')}, {how}")
     with ExitStack() as done:
@@ -90,7 +90,7 @@ def access(
         if here or not plans:
             written = write_in_process(plans, listed, fresh)
         else:
-            need_extra("spark", f"an estate of {entities:,} entities")
+            require_extra("spark", f"an estate of {entities:,} entities")
             from grantpath.spark_sync.bulk.access_in_spark import write_in_spark
 
             written = write_in_spark(source, plans, listed, fresh, progress)

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from grantpath.engine.answers.batches import need_list
+from grantpath.engine.answers.batches import require_list
 from grantpath.engine.facts.kernel.interval_sets import runs_of, within
 from grantpath.engine.facts.kernel.intervals import CompiledCondition, Events, IntervalRows, Ints
 from grantpath.engine.facts.kernel.tree_order import Numbering, number
@@ -58,7 +58,7 @@ def diff(before: AnyPath | str, after: AnyPath | str, names: list[str] | None = 
     Raises InvalidInput if one of them is not a snapshot, or they are of different tenants or policies; Unknown and
     Invalid for a name.
     """
-    names = None if names is None else need_list("names", names, None)
+    names = None if names is None else require_list("names", names, None)
     compared = Comparison(Snapshot(before), Snapshot(after))
     if names and not compared.of_one_policy:
         raise InvalidInput(

@@ -1,5 +1,5 @@
 """Keeping a snapshot current by the deltas of the log. Start at `follower.py`."""
 
-from grantpath.graph.extras import need_extra
+from grantpath.graph.extras import require_extra
 
-need_extra("spark", "following a root")
+require_extra("spark", "following a root")

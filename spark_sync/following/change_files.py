@@ -15,7 +15,7 @@ from grantpath.engine.facts.snapshot.snapshot_reader import CHANGES
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.files.parquet_writer import write_file
 from grantpath.graph.files.remote_path import AnyPath, arrow_place
-from grantpath.graph.language.inputs import need_not_named_pipe
+from grantpath.graph.language.inputs import require_not_named_pipe
 
 GAINED, LOST, REBUILT = "gained", "lost", "rebuilt"
 NEXT = "changes.next"  # beside the folder: the number of the next file, which is needed if all files were removed
@@ -158,7 +158,7 @@ def next_number(out: AnyPath) -> int:
         return files[-1].number + 1
     try:
         if isinstance(out, Path):
-            need_not_named_pipe("the number of the next file", out / NEXT)
+            require_not_named_pipe("the number of the next file", out / NEXT)
         return int((out / NEXT).read_text(encoding="utf-8"))
     except FileNotFoundError:
         return 0
@@ -172,7 +172,7 @@ def made_of(file: ChangeFile) -> str:
     """The creation id of the root that the file is about. Raises InvalidInput if the file does not contain one."""
     try:
         if isinstance(file.path, Path):
-            need_not_named_pipe("a file of changes", file.path)
+            require_not_named_pipe("a file of changes", file.path)
         place, filesystem = arrow_place(file.path)
         made: bytes = (pq.read_schema(place, filesystem=filesystem).metadata or {})[_MADE]
         return made.decode()

@@ -37,7 +37,7 @@ from grantpath.spark_sync.mirroring.graph_rows import guarded_ask
 from grantpath.spark_sync.mirroring.mirror import mirror_into, opened
 from grantpath.spark_sync.mirroring.mirror_tables import MirrorTables
 from grantpath.spark_sync.mirroring.parallel_reader import TenantMarks
-from grantpath.spark_sync.mirroring.snapshot_origin import another, need_root, same_root
+from grantpath.spark_sync.mirroring.snapshot_origin import another, require_root, same_root
 from grantpath.spark_sync.mirroring.snapshot_writer import finish
 from grantpath.spark_sync.session.snapshot import Snapshot
 from grantpath.spark_sync.versions.snapshot_folders import alone_with
@@ -114,7 +114,7 @@ class Follower:
 
     def _open(self) -> None:
         self._source = Snapshot(self._out)
-        need_root(self._source, self._root)
+        require_root(self._source, self._root)
         meta = self._source.meta
         self._policy: Policy = self._source.policy
         self._version: FactVersion | None = None

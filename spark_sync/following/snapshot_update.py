@@ -21,7 +21,7 @@ from grantpath.spark_sync.mirroring.graph_rows import guarded_ask
 from grantpath.spark_sync.mirroring.mirror import mirror_into, opened
 from grantpath.spark_sync.mirroring.mirror_tables import MirrorTables
 from grantpath.spark_sync.mirroring.parallel_reader import TenantMarks
-from grantpath.spark_sync.mirroring.snapshot_origin import another, need_root, same_root
+from grantpath.spark_sync.mirroring.snapshot_origin import another, require_root, same_root
 from grantpath.spark_sync.mirroring.snapshot_writer import finish
 from grantpath.spark_sync.session.snapshot import Snapshot
 from grantpath.spark_sync.versions.snapshot_folders import alone_with
@@ -51,7 +51,7 @@ def update(connection: Connection, root: str, out: Path | str, progress: ReportL
     target = local_path(out)
     with telemetry.span("update", root) as span, closing(opened(connection)) as store, alone_with(target):
         source = Snapshot(target)
-        need_root(source, root)
+        require_root(source, root)
         if (target / CHANGES).exists():
             follower = Follower(connection, store, root, target, progress, lambda _: None)
             while follower.step():

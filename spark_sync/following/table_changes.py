@@ -68,9 +68,9 @@ def advanced_tables(tables: MirrorTables, found: ChangesMeanwhile, policy: Polic
     rank = {word: number for number, word in enumerate(words)}
     touched = [(one, 0, other) for one, _, other in found.members]
     touched_facts = [(one, rank[word], other) for one, word, other in found.facts]
-    _need_entities(tables, at, {ref: found.before[ref] for ref in found.entities})
-    _need_edges(members, touched, [found.before[edge] for edge in found.members], at, 1, size)
-    _need_edges(facts, touched_facts, [found.before[edge] for edge in found.facts], at, count, size)
+    _require_entities(tables, at, {ref: found.before[ref] for ref in found.entities})
+    _require_edges(members, touched, [found.before[edge] for edge in found.members], at, 1, size)
+    _require_edges(facts, touched_facts, [found.before[edge] for edge in found.facts], at, count, size)
     members = members.take(members.without(edges(touched, at), 1, size)) if touched else members
     facts = facts.take(facts.without(edges(touched_facts, at), count, size)) if touched_facts else facts
     held = [edge for edge, holds in zip(touched, found.members.values(), strict=True) if holds]
@@ -94,12 +94,12 @@ def advanced_tables(tables: MirrorTables, found: ChangesMeanwhile, policy: Polic
     return after
 
 
-def _need_entities(tables: MirrorTables, at: dict[str, int], before: dict[str, bool]) -> None:
+def _require_entities(tables: MirrorTables, at: dict[str, int], before: dict[str, bool]) -> None:
     for ref, was in before.items():
-        _need_same(ref, ref in at and bool(tables.numbering.exists[at[ref]]), was)
+        _require_same(ref, ref in at and bool(tables.numbering.exists[at[ref]]), was)
 
 
-def _need_edges(
+def _require_edges(
     edges: _Edges,
     chosen: Sequence[tuple[str, int, str]],
     before: Sequence[bool],
@@ -112,10 +112,10 @@ def _need_edges(
     ]
     here = np.isin(np.array(packed, np.int64), edges.packed(keys, size)).tolist() if chosen else []
     for (one, _, other), now, was in zip(chosen, here, before, strict=True):
-        _need_same(f"{one} to {other}", now, was)
+        _require_same(f"{one} to {other}", now, was)
 
 
-def _need_same(fact: str, here: bool, before: bool) -> None:
+def _require_same(fact: str, here: bool, before: bool) -> None:
     if here != before:
         raise Contradiction(f"{fact}: {'added, but it was there' if here else 'removed, but it was not there'}")
 

@@ -1,5 +1,5 @@
 """The mirror: a root of the graph as a snapshot. Start at `mirror.py`."""
 
-from grantpath.graph.extras import need_extra
+from grantpath.graph.extras import require_extra
 
-need_extra("spark", "a mirror")
+require_extra("spark", "a mirror")

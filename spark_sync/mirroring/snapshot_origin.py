@@ -8,7 +8,7 @@ from grantpath.graph.errors import InvalidInput
 from grantpath.spark_sync.session.snapshot import Snapshot
 
 
-def need_root(source: Snapshot, root: str) -> None:
+def require_root(source: Snapshot, root: str) -> None:
     """Raises InvalidInput if the snapshot is of another root."""
     if source.meta.root != root:
         raise InvalidInput(

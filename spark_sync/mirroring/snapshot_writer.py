@@ -115,7 +115,7 @@ def count(folder: AnyPath, name: str) -> int:
     return row_count(sorted((folder / name).glob("*.parquet")))
 
 
-def need_readable(folder: AnyPath, name: str) -> None:
+def require_readable(folder: AnyPath, name: str) -> None:
     """Reads the footers of a table, and the first rows of each of its files, as readers of the snapshot will do.
     Raises InvalidInput."""
     files: list[AnyPath] = sorted((folder / name).glob("*.parquet"))
@@ -173,7 +173,7 @@ def finish(folder: AnyPath, root: str, policy: Policy, marks: TenantMarks, close
     """Writes the policy and the metadata of a snapshot whose tables are complete, and have the revision of the
     marks."""
     for name in MIRRORED:
-        need_readable(folder, name)
+        require_readable(folder, name)
     (folder / POLICY_FILE).write_text(policy.source, encoding="utf-8")
     meta = SnapshotMeta(
         root=root,

@@ -1,5 +1,5 @@
 """The HTML report about a snapshot. Start at `report_page.py`; the page is in `templates/`."""
 
-from grantpath.graph.extras import need_extra
+from grantpath.graph.extras import require_extra
 
-need_extra("review", "the report")
+require_extra("review", "the report")

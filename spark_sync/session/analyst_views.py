@@ -7,7 +7,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from grantpath.graph.errors import InvalidInput
-from grantpath.graph.extras import need_extra
+from grantpath.graph.extras import require_extra
 from grantpath.graph.files.remote_path import AnyPath, RemotePath
 from grantpath.graph.messages import short
 from grantpath.spark_sync.session.snapshot import SCHEMA, Snapshot
@@ -35,11 +35,11 @@ def register(spark: "SparkSession", path: AnyPath | str | Snapshot, schema: str 
     --expand`. The views of a snapshot that was registered before in this schema are replaced or removed. Spark reads
     the files when a view is used. Raises InvalidInput if `path` is not a snapshot, or `schema` is not a plain name.
     """
-    need_extra("spark", "a Spark session")
-    from grantpath.spark_sync.session.spark_session import need_reach, place
+    require_extra("spark", "a Spark session")
+    from grantpath.spark_sync.session.spark_session import place, require_reach
 
     source, tables, views = _found(path, schema)
-    need_reach(spark, source.folder)
+    require_reach(spark, source.folder)
     spark.sql(f"create schema if not exists {schema}")
     for each in _views():
         spark.sql(f"drop view if exists {schema}.{each.name}")
@@ -83,7 +83,7 @@ def _found(path: AnyPath | str | Snapshot, schema: str) -> tuple[Snapshot, dict[
             tables[name] = source.place(name)
         elif not name.startswith("access/"):
             raise InvalidInput(f"{source.folder / name} does not exist; write the snapshot again")
-    source.need_complete()
+    source.require_complete()
     return source, tables, [each for each in _views() if tables.keys() >= {*each.needs}]
 
 

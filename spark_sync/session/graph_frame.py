@@ -14,7 +14,13 @@ from grantpath.graph.errors import InvalidInput, ServerError
 from grantpath.graph.files.remote_path import AnyPath
 from grantpath.graph.messages import short
 from grantpath.spark_sync.session.graphframes_maven import coordinate
-from grantpath.spark_sync.session.spark_session import JAR_VARIABLE, engine, has_graphframes, need_reach, read_parquet
+from grantpath.spark_sync.session.spark_session import (
+    JAR_VARIABLE,
+    engine,
+    has_graphframes,
+    read_parquet,
+    require_reach,
+)
 
 if TYPE_CHECKING:
     from graphframes import GraphFrame
@@ -45,8 +51,8 @@ def graph_frame(
             f"the session with the jar (spark.jars.packages={coordinate(spark.version)}, or `spark.jars`), or name the "
             f"jar in {JAR_VARIABLE} and let grantpath start Spark"
         )
-    need_reach(spark, source.folder)
-    source.need_complete()
+    require_reach(spark, source.folder)
+    source.require_complete()
     from graphframes import GraphFrame
 
     objects = read_parquet(spark, source.folder / "objects")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from grantpath.engine.facts.snapshot.snapshot_reader import SnapshotReader
-from grantpath.graph.extras import need_extra
+from grantpath.graph.extras import require_extra
 from grantpath.graph.files.parquet_writer import write_file
 from grantpath.graph.files.remote_path import AnyPath, arrow_place
 
@@ -33,7 +33,7 @@ class Snapshot(SnapshotReader):
         from grantpath.spark_sync.session.analyst_views import register  # only here: other uses need no Spark
 
         if spark is None:
-            need_extra("spark", "a Spark session")
+            require_extra("spark", "a Spark session")
             from grantpath.spark_sync.session.spark_session import engine
 
             spark = engine(log.info).spark

@@ -83,11 +83,11 @@ def engine(progress: ReportLine, graphframes_jar: str | None = None) -> SparkEng
 def engine_for(folder: AnyPath, progress: ReportLine) -> SparkEngine:
     """Like `engine`, for work on an existing folder. Raises InvalidInput, too, if Spark does not reach the folder."""
     found = engine(progress)
-    need_reach(found.spark, folder)
+    require_reach(found.spark, folder)
     return found
 
 
-def need_reach(spark: SparkSession, folder: AnyPath) -> None:
+def require_reach(spark: SparkSession, folder: AnyPath) -> None:
     """Raises InvalidInput if Spark does not find a folder that pyarrow finds: each of them has its own settings."""
     if isinstance(folder, Path) or is_remote():
         return

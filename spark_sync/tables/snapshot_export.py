@@ -12,7 +12,7 @@ import pyarrow as pa
 from grantpath.engine.facts.snapshot.current_folder import VERSIONS
 from grantpath.engine.facts.snapshot.snapshot_reader import CHANGES, TABLES
 from grantpath.graph.errors import InvalidInput
-from grantpath.graph.extras import need_extra
+from grantpath.graph.extras import require_extra
 from grantpath.graph.files.remote_path import AnyPath, local_path
 from grantpath.graph.messages import counted, short
 from grantpath.graph.progress import ReportLine
@@ -68,7 +68,7 @@ def export(snapshot: AnyPath | str, out: Path | str, format: Format, progress: R
     """
     if format not in get_args(Format):
         raise InvalidInput(f"format {short(str(format))!r} is unknown; choose {' or '.join(get_args(Format))}")
-    need_extra(format, f"export as {format}")
+    require_extra(format, f"export as {format}")
     target = local_path(out)
     if _NO_PATH.search(path := str(target.absolute())):
         raise InvalidInput(

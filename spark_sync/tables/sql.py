@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from grantpath.graph.errors import InvalidInput
-from grantpath.graph.extras import need_extra
+from grantpath.graph.extras import require_extra
 from grantpath.graph.files.remote_path import AnyPath
 from grantpath.graph.messages import short
 from grantpath.spark_sync.session.analyst_views import duckdb_views
@@ -38,7 +38,7 @@ def sql(snapshot: AnyPath | str, statement: str) -> SqlAnswer:
     the snapshot, if DuckDB rejects it, or if the files were replaced meanwhile, which only the first update of a
     snapshot does.
     """
-    need_extra("review", "SQL over a snapshot", "duckdb")
+    require_extra("review", "SQL over a snapshot", "duckdb")
     import duckdb
 
     source = Snapshot(snapshot)
@@ -55,10 +55,10 @@ def sql(snapshot: AnyPath | str, statement: str) -> SqlAnswer:
                 raise InvalidInput(
                     f"write one `select` or one `copy (...) to 'file'`, not {kinds[0]}: a snapshot is only read"
                 )
-            need_outside(source.named_folder, statements[0].query)
+            require_outside(source.named_folder, statements[0].query)
             answer = database.execute(statements[0])
             columns, rows = [column[0] for column in answer.description or ()], answer.fetchall()
-            source.need_same()
+            source.require_same()
             return SqlAnswer(columns, rows, source.meta.revision)
         except duckdb.Error as error:
             what = str(error).partition("\n\nLINE")[0].replace("\n", " ").strip()
@@ -69,7 +69,7 @@ def sql(snapshot: AnyPath | str, statement: str) -> SqlAnswer:
             raise InvalidInput(f"DuckDB: {what}") from None
 
 
-def need_outside(folder: AnyPath, statement: str) -> None:
+def require_outside(folder: AnyPath, statement: str) -> None:
     """Raises InvalidInput if a statement would write into a folder, or into one around it: an option of COPY removes
     what is there. EXPLAIN ANALYZE writes, too."""
     words = _words(statement)

@@ -40,7 +40,7 @@ def writing(target: AnyPath, replace: bool = False) -> Iterator[AnyPath]:
 def _next_version(target: RemotePath, replace: bool) -> Iterator[RemotePath]:
     """A new folder to write the next version of `target` into. At the end it becomes the current one."""
     try:
-        _need_absent(target, replace)
+        _require_absent(target, replace)
         fresh = target / VERSIONS / f"{time.time_ns():020}-{secrets.token_hex(4)}"
         fresh.mkdir()
         (fresh / STARTED).write_text("")
@@ -53,7 +53,7 @@ def _next_version(target: RemotePath, replace: bool) -> Iterator[RemotePath]:
         yield fresh
         if not (fresh / STARTED).exists():
             raise GrantpathError(f"{target}: another process removed what this one had written; run the command again")
-        _need_absent(target, replace)  # another process may have been faster
+        _require_absent(target, replace)  # another process may have been faster
         former = current_version(target)
     except BaseException as error:
         with contextlib.suppress(OSError):
@@ -74,7 +74,7 @@ def _next_version(target: RemotePath, replace: bool) -> Iterator[RemotePath]:
         _remove_old(target, {fresh.name, former.name})
 
 
-def _need_absent(target: RemotePath, replace: bool) -> None:
+def _require_absent(target: RemotePath, replace: bool) -> None:
     """Raises InvalidInput if the target exists, unless `replace`. A killed writer leaves only versions."""
     if not replace and any(each.name != VERSIONS for each in target.glob("*")):
         raise InvalidInput(f"{target} already exists; name a new folder, or remove it")

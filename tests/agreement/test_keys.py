@@ -164,7 +164,7 @@ def made_together(auth: Authorizer, said: list[tuple[str, str | None]]) -> list[
     def work(writing: Writing) -> None:
         BatchApplier(PrecheckedWriting(writing, None), auth.policy, auth.root).apply(steps, all_or_nothing=False)
 
-    auth.store.write(auth.tenant, work, keep=False)
+    auth.store.write(auth.tenant, work, commit=False)
     return steps
 
 

@@ -40,7 +40,7 @@ class Probe:
         try:
             found = self._look()
         except Exception as error:  # what reads a wrong answer may raise anything
-            _need_planned(error)
+            _require_planned(error)
             return f"{type(error).__name__}: {error}"
         return None if found == wanted else f"{found!r}, not {wanted!r}"
 
@@ -50,7 +50,7 @@ def always(value: object) -> Callable[[], object]:
     return lambda: value
 
 
-def _need_planned(error: Exception) -> None:
+def _require_planned(error: Exception) -> None:
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, Neo4jError) and cause.code in UNPLANNED:

@@ -97,7 +97,7 @@ def test_question_that_writers_disturb_is_logged(
     tenant: Tenants, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     auth = tenant("gravitino", ["add catalog:hr"])
-    monkeypatch.setattr("grantpath.graph.guard.store.untorn", lambda row: False)
+    monkeypatch.setattr("grantpath.graph.guard.store.is_consistent", lambda row: False)
     auth.check("user:bob", "USE_CATALOG", "catalog:hr")
     expected = f"grantpath.store: {auth.tenant}: writers disturb check; repeating it under the writer lock"
     assert texts(caplog, logging.WARNING) == [expected]

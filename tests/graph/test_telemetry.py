@@ -208,7 +208,7 @@ def test_span_is_inside_the_span_of_the_caller(seen: Seen, tenant: Tenants) -> N
 
 def test_answer_that_writers_disturb_is_counted(seen: Seen, tenant: Tenants, monkeypatch: pytest.MonkeyPatch) -> None:
     auth = tenant("gravitino", FACTS)
-    monkeypatch.setattr("grantpath.graph.guard.store.untorn", lambda row: False)
+    monkeypatch.setattr("grantpath.graph.guard.store.is_consistent", lambda row: False)
     auth.check(*CHECK)
     found = seen.attributes()
     assert (found["reads.torn"], found["reads.locked"]) == (seen.total("reads.torn"), 1)

@@ -83,7 +83,7 @@ def without_changes(sums: dict[str, str]) -> dict[str, str]:
     return {name: each for name, each in sums.items() if name != CHANGES}
 
 
-def need_each_revision_once(out: Path, first: int, last: int) -> None:
+def require_each_revision_once(out: Path, first: int, last: int) -> None:
     files = change_files(out)
     assert (files[0].first, files[-1].last) == (first, last)
     assert all(one.last + 1 == other.first for one, other in pairwise(files)), files
@@ -158,7 +158,7 @@ def test_tables_and_changes_are_those_of_new_mirrors(
         rows += len(new)
         shutil.rmtree(before)
         after.rename(before)
-    need_each_revision_once(out, begin + 1, auth.revision_now())
+    require_each_revision_once(out, begin + 1, auth.revision_now())
     say(capsys, f"follow, {policy}: {auth.revision_now() - begin:,} revisions, {rows:,} rows of changes, 0 different")
     assert rows > count / 20
 
@@ -217,7 +217,7 @@ def test_after_an_error_the_next_follower_describes_each_revision_once(
         caught_up(small, out)
     assert [(each.first - begin, each.last - begin) for each in change_files(out)] == [(1, 1)]
     caught_up(small, out)
-    need_each_revision_once(out, begin + 1, begin + 3)
+    require_each_revision_once(out, begin + 1, begin + 3)
     assert {row[:2] for row in rows_of(out)} == {(begin + 1, GAINED), (begin + 2, LOST), (begin + 3, GAINED)}
 
 
@@ -230,7 +230,7 @@ def test_update_of_a_followed_snapshot_writes_its_changes_too(
     small.change("remove user:b from role:r")
     done = update(server, small.tenant, out, print)
     assert (done.before, done.meta.revision, done.rebuilt) == (begin + 1, begin + 2, None)
-    need_each_revision_once(out, begin + 1, begin + 2)
+    require_each_revision_once(out, begin + 1, begin + 2)
     assert [row[1] for row in rows_of(out)].count(LOST) == [row[1] for row in rows_of(out)].count(GAINED) > 0
 
 
@@ -253,7 +253,7 @@ def test_what_the_log_does_not_describe_is_marked(
     upgrade(small, variant("gravitino", tmp_path))
     again = reopened(small)
     assert [step.rebuilt for step in caught_up(again, out)] == ["the policy was upgraded"]
-    need_each_revision_once(out, begin + 1, again.revision_now())
+    require_each_revision_once(out, begin + 1, again.revision_now())
     assert "user:in_bulk" in SnapshotReader(out).numbering.refs
 
 
@@ -301,7 +301,7 @@ def test_a_killed_follower_continues_where_it_was(
         source = SnapshotReader(out)
         assert source.fact_table and source.closure() and source.meta.counts["objects"] == len(source.numbering)
     caught_up(small, out)
-    need_each_revision_once(out, begin + 1, small.revision_now())
+    require_each_revision_once(out, begin + 1, small.revision_now())
     joined = [row for row in rows_of(out) if row[1:4] == (GAINED, row[2], "USE_CATALOG") and row[4] == "catalog"]
     assert len({row[2] for row in joined}) == len(joined) == small.revision_now() // 2 - begin // 2
     mirror_tenant(server, small.tenant, tmp_path / "after", print)

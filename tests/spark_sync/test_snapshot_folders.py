@@ -413,13 +413,13 @@ def test_a_reader_by_a_link_notices_the_first_update(made: Path, tmp_path: Path)
     (tmp_path / "latest").symlink_to("out")
     (tmp_path / "loop").symlink_to("loop")
     for place in (out, tmp_path / "latest"):
-        Snapshot(place).need_same()
+        Snapshot(place).require_same()
     readers = [Snapshot(place) for place in (out, tmp_path / "latest")]
     with next_version(out) as fresh:
         shutil.copytree(made, fresh, dirs_exist_ok=True)
     for reader in readers:
         with pytest.raises(InvalidInput, match="was updated while it was read"):
-            reader.need_same()
+            reader.require_same()
     with pytest.raises(InvalidInput, match="is not a snapshot"):
         Snapshot(tmp_path / "loop")
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from grantpath.cypher import untorn
+from grantpath.cypher import is_consistent
 from grantpath.engine import Authorizer
 from grantpath.graph.guard import store as store_module
 from grantpath.graph.guard.revision_guard import RevisionGuard
@@ -38,7 +38,7 @@ class Guard:
         read_locked = RevisionGuard.read_locked
 
         def heard(row: Row) -> bool:
-            whole = untorn(row)
+            whole = is_consistent(row)
             self.count["asked"] += 1
             self.count["torn"] += not whole
             return whole
@@ -47,7 +47,7 @@ class Guard:
             self.count["locked"] += 1
             return read_locked(guard, text, parameters)
 
-        patch.setattr(store_module, "untorn", heard)
+        patch.setattr(store_module, "is_consistent", heard)
         patch.setattr(RevisionGuard, "read_locked", locked)
 
 

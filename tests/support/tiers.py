@@ -53,7 +53,7 @@ def end() -> None:
     os.environ.pop(BEGAN, None)
 
 
-def need_in_time(config: pytest.Config, item: pytest.Item) -> None:
+def require_in_time(config: pytest.Config, item: pytest.Item) -> None:
     """Skips a slow test that comes too late, for machines that are much slower than usual today."""
     minutes = config.option.slow_within
     if (

@@ -206,7 +206,7 @@ def test_question_under_the_lock_raises_while_the_server_hangs(
 
     with monkeypatch.context() as patch:
         patch.setattr("grantpath.graph.guard.store.QUICK_TRIES", 0)
-        patch.setattr("grantpath.graph.guard.store.untorn", lambda row: False)
+        patch.setattr("grantpath.graph.guard.store.is_consistent", lambda row: False)
         answers(patient)
         patch.setattr(neo4j.Transaction, "run", suspended)
         try:

@@ -50,7 +50,7 @@ FACTS = [
 ACTIVE = ["add role:r.s", f"member {USER} of {ROLE}", f"allow CREATE_DATABASE on organization:acme to {ROLE}"]
 
 # What an authorizer has for other code of the package.
-INTERNAL = {"ask", "at_one_revision", "follow", "near", "need_existing", "operator", "store_type"}
+INTERNAL = {"ask", "at_one_revision", "follow", "near", "require_existing", "operator", "store_type"}
 # The parameters that are no references. `log` takes revisions as `after` and `before`.
 OTHER_PARAMETERS = {
     "each",

@@ -4,7 +4,7 @@ import pytest
 
 from grantpath.engine import Authorizer, Unavailable
 from grantpath.engine.cli.main import main
-from grantpath.graph.client.address import SCHEMES, need_address, shown
+from grantpath.graph.client.address import SCHEMES, require_address, shown
 from grantpath.graph.client.connection import Connection
 from grantpath.graph.client.driver import in_words
 from grantpath.graph.embedded.connect import connection
@@ -13,7 +13,7 @@ from grantpath.graph.guard.store import Store
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_each_scheme_of_neo4j_is_accepted(scheme: str) -> None:
-    need_address(f"{scheme}://db.example.com:7687")
+    require_address(f"{scheme}://db.example.com:7687")
 
 
 @pytest.mark.parametrize(

@@ -91,16 +91,16 @@ def log(
         "--format": format_,
     }
     if prune_before is not None:
-        _need_none("--prune-before", {"--verify": verify or None, "--head": head, **filters})
+        _require_none("--prune-before", {"--verify": verify or None, "--head": head, **filters})
         prune_log(session, prune_before, by, yes)
         return 0
     if verify or head is not None:
-        _need_none("--verify" if verify else "--head", {"--by": by, "--yes": yes or None, **filters})
+        _require_none("--verify" if verify else "--head", {"--by": by, "--yes": yes or None, **filters})
         return verify_log(session, head)
     if yes:
         raise typer.BadParameter("--yes needs --prune-before")
     if revision is not None:
-        _need_none("--revision", {"--after": after, "--before": before})
+        _require_none("--revision", {"--after": after, "--before": before})
         after, before = revision - 1, revision + 1
     from grantpath.engine.change.audit_log import moment
 
@@ -137,7 +137,7 @@ def log(
     return 0
 
 
-def _need_none(what: str, others: Mapping[str, object]) -> None:
+def _require_none(what: str, others: Mapping[str, object]) -> None:
     """Raises BadParameter if one of the other options is given, which `what` does not go with."""
     for name, value in others.items():
         if value is not None:

@@ -180,7 +180,7 @@ def _named(session: CommandContext, root: str | None) -> CommandContext:
     """The session with the root of the argument, and with the root's own policy. Raises InvalidInput if the command
     line names two roots or another policy."""
     if root is not None:
-        session.need_unused("root", on=f"a command that names the root {root}")
+        session.require_unused("root", on=f"a command that names the root {root}")
     return replace(session.with_its_policy(), root=root or session.root)
 
 

@@ -64,7 +64,7 @@ def _list(context: typer.Context, dropped: bool, admins: bool, **given: Any) -> 
         raise InvalidInput(f"{option} stands before {context.invoked_subcommand}; write roots list {option}")
     if context.invoked_subcommand is None:
         with options.running() as session:
-            session.need_unused(*A_ROOT)
+            session.require_unused(*A_ROOT)
             list_roots(session, dropped, admins)
 
 

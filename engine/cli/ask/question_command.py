@@ -45,12 +45,12 @@ def question(
             )
         _list_questions(as_json=form is ListFormat.json)
         return
-    from grantpath.engine.inspection.catalogue_answer import need_known, need_question
+    from grantpath.engine.inspection.catalogue_answer import require_known, require_question
 
     given = dict(map(_pair, values or []))
     if len(given) < len(values or []):
         raise InvalidInput("a parameter is given twice; give each once")
-    need_known(need_question(name), given)  # a wrong one must not be taken for another argument of the method
+    require_known(require_question(name), given)  # a wrong one must not be taken for another argument of the method
     with session.open() as authorizer:
         found = authorizer.question(name, limit=limit, **given)
     if show_as(form, found, lambda: _show(found)):

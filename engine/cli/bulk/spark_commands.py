@@ -160,7 +160,7 @@ def ask(
 
     form = wanted(session.json, format_)
     if as_of is None:
-        session.need_unused(*OF_ROOTS, on="an answer from a snapshot alone, without --as-of")
+        session.require_unused(*OF_ROOTS, on="an answer from a snapshot alone, without --as-of")
         found, mirrored = ask_snapshot(snapshot, question), Mirrored(snapshot)
         same = mirrored.meta.revision == found.revision  # it can be updated at any time
         state = _state(mirrored) if same else f"revision {found.revision} of {mirrored.meta.root}"
@@ -242,14 +242,14 @@ def verify(
     1: some differ.
     """
     from grantpath.spark_sync.bulk.verification import verify as compare
-    from grantpath.spark_sync.mirroring.snapshot_origin import need_root
+    from grantpath.spark_sync.mirroring.snapshot_origin import require_root
     from grantpath.spark_sync.session.snapshot import Snapshot as Mirrored
 
     session = session.with_its_policy()  # before the snapshot is read
     chosen = random.randrange(2**32) if seed is None else seed
     source = Mirrored(snapshot)
     with session.at(session.root or source.meta.root).open() as authorizer:
-        need_root(source, authorizer.tenant)
+        require_root(source, authorizer.tenant)
         found = compare(
             snapshot,
             lambda checks: check_in_batches(authorizer, checks),

@@ -68,7 +68,7 @@ def expire(session: CommandContext, watch: Watch = False, every: Every = False) 
     clients are readers: let it run there with --watch --all.
     """
     if every:
-        session.need_unused(*A_ROOT, on="expire --all")
+        session.require_unused(*A_ROOT, on="expire --all")
         store = session.store()
         try:
             _expire_all(session, store, watch)

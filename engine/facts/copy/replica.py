@@ -24,7 +24,7 @@ from grantpath.engine.answers.request import ResolvedQuestion
 from grantpath.engine.answers.source import FEW, Checked, Deciding, Verdicts, unlike
 from grantpath.engine.facts.copy.replica_log import Proof, RootLog
 from grantpath.engine.facts.copy.shared_read import SharedRead
-from grantpath.engine.facts.set.copy_size import MIB, TooLarge, need_room
+from grantpath.engine.facts.set.copy_size import MIB, TooLarge, require_room
 from grantpath.engine.facts.set.fact_draft import Contradiction, Facts, advanced
 from grantpath.engine.facts.set.fact_set import FactSet
 from grantpath.engine.facts.set.fact_source import FactSource
@@ -37,7 +37,7 @@ from grantpath.engine.policy.policy import Policy
 from grantpath.graph.errors import GrantpathError, Inconsistent, InvalidInput
 from grantpath.graph.forks import remake_in_children
 from grantpath.graph.guard.store import Store
-from grantpath.graph.language.inputs import need_number
+from grantpath.graph.language.inputs import require_number
 from grantpath.graph.language.reference import Reference
 
 log = logging.getLogger("grantpath.replica")
@@ -120,7 +120,7 @@ class Replica:
         not an integer.
         """
         if at_least is not None:
-            need_number("at_least", at_least)
+            require_number("at_least", at_least)
         version = self._proved(policy, meanwhile)
         if version is None or (at_least is not None and version.revision < at_least) or (whole and version.left_out):
             self.left += 1
@@ -236,7 +236,7 @@ class Replica:
                 return None
             if held.revision < proof.reached:
                 held = advanced(held, proof.deltas(held.revision), proof.reached)
-                need_room(held.size, self._limit)
+                require_room(held.size, self._limit)
                 self._version = held
             return held
 
@@ -354,7 +354,7 @@ class Replica:
                 log.warning("%s: reading the graph, because the log contradicts the snapshot", self._log.tenant)
                 log.debug("%s: %s", self._log.tenant, error)
                 return None
-            need_room(version.size, self._limit)
+            require_room(version.size, self._limit)
             if proof.complete:
                 return version
         return None

@@ -11,7 +11,7 @@ class TooLarge(Exception):
     """The facts need more memory than the limit."""
 
 
-def need_room(size: int, limit: int | None) -> None:
+def require_room(size: int, limit: int | None) -> None:
     """Raises TooLarge if a size is above the limit, both in bytes."""
     if limit is not None and size > limit:
         raise TooLarge(

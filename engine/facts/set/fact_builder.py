@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from grantpath.engine.facts.set.copy_size import GRANT, MEMBERSHIP, need_room
+from grantpath.engine.facts.set.copy_size import GRANT, MEMBERSHIP, require_room
 from grantpath.engine.facts.set.fact_version import (
     TAGGED,
     EntityNumbers,
@@ -78,7 +78,7 @@ class FactVersionBuilder:
 
     def _add(self, size: int) -> None:
         self._size_of_edges += size
-        need_room(self._numbers.size + self._size_of_edges, self._limit)
+        require_room(self._numbers.size + self._size_of_edges, self._limit)
 
     def version(self, origin: FactOrigin, revision: int) -> FactVersion:
         """The collected facts, as a version with this revision."""

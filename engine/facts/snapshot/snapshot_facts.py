@@ -20,7 +20,7 @@ def read_snapshot(
     name or with another policy; TooLarge if the facts need more than `limit` bytes of memory.
     """
     source = SnapshotReader(folder)
-    need_snapshot_of(source, tenant, policy, origin, revision)
+    require_snapshot_of(source, tenant, policy, origin, revision)
     builder = FactVersionBuilder(policy, limit, known=source.refs)  # the number of an entity is its position
     for entity in np.flatnonzero(source.numbering.exists).tolist():
         builder.entity(entity)
@@ -41,7 +41,7 @@ def _stored(fact: Fact) -> str:
     return " ".join((fact.kind.value, *fact.privileges))
 
 
-def need_snapshot_of(source: SnapshotReader, tenant: str, policy: Policy, origin: FactOrigin, revision: int) -> None:
+def require_snapshot_of(source: SnapshotReader, tenant: str, policy: Policy, origin: FactOrigin, revision: int) -> None:
     """Raises InvalidInput if a snapshot is not one of this root with this policy, at `revision` or earlier."""
     meta = source.meta
     if meta.root != tenant:

@@ -154,7 +154,7 @@ class SnapshotReader:
     def table(self, name: str, columns: Sequence[str] | None = None, chosen: pads.Expression | None = None) -> pa.Table:
         """A table of the snapshot, with dictionaries for strings. Raises InvalidInput if it cannot be read."""
         found = read_bounded(self.files(name), TABLES[name], columns, chosen)
-        self.need_rows(name, len(found) if chosen is None else None)
+        self.require_rows(name, len(found) if chosen is None else None)
         return self._complete(name, found)
 
     def stream(self, name: str) -> TableStream:
@@ -163,7 +163,7 @@ class SnapshotReader:
         Raises InvalidInput if the table cannot be read; its iterator does, too.
         """
         found = stream_bounded(self.files(name), TABLES[name])
-        self.need_rows(name, found.rows)
+        self.require_rows(name, found.rows)
         return replace(found, tables=(self._complete(name, each) for each in found.tables))
 
     def place(self, name: str) -> AnyPath:
@@ -190,7 +190,7 @@ class SnapshotReader:
             raise InvalidInput(f"{path}: contains no Parquet file; {remedy}")
         return files
 
-    def need_rows(self, name: str, rows: int | None = None) -> None:
+    def require_rows(self, name: str, rows: int | None = None) -> None:
         """Raises InvalidInput if a table of the mirror has another number of rows than the mirror wrote: a file is
         missing then, and answers would be wrong. `rows` is the number if it is known; otherwise it is read."""
         if name in self.meta.counts and name not in self._counted:
@@ -199,19 +199,19 @@ class SnapshotReader:
                 raise self._broken(name, f"has {rows:,} rows, not {self.meta.counts[name]:,} as in meta.json")
             self._counted.add(name)
 
-    def need_complete(self) -> None:
+    def require_complete(self) -> None:
         """Raises InvalidInput if a table of the mirror lacks rows, for jobs in which Spark reads the files itself."""
         for name in self.meta.counts:
-            self.need_rows(name)
+            self.require_rows(name)
 
     def _complete(self, name: str, table: pa.Table) -> pa.Table:
         for column in table.column_names:
             if table[column].null_count:
                 raise self._broken(name, f"the column {column!r} has empty values")
-        self.need_same()
+        self.require_same()
         return table
 
-    def need_same(self) -> None:
+    def require_same(self) -> None:
         """Raises InvalidInput if the files that are read were replaced since the snapshot was opened. Only its first
         update does that; a later one writes other files."""
         if isinstance(self._given, Path) and self.folder == self._given != current_version(self._given):

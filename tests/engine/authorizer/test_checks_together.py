@@ -169,7 +169,7 @@ def test_check_that_needs_the_database_delays_no_other_one(writer: Authorizer, m
             released, read = threading.Event(), AsyncStore.read_guarded
 
             def slowly(self: AsyncStore, *given: Any, **named: Any) -> Any:
-                self._need_thread()
+                self._require_thread()
                 assert released.wait(30)
                 return read(self, *given, **named)
 

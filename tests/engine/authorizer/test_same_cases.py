@@ -24,7 +24,7 @@ NOT_ASYNC = {  # what Authorizer has for the code of this package, and not for i
     "at_one_revision",
     "follow",
     "near",
-    "need_existing",
+    "require_existing",
     "operator",
     "store_type",
 }

@@ -82,7 +82,7 @@ def test_change_that_another_writer_makes_possible_is_tried_again(
     auth: Authorizer, monkeypatch: pytest.MonkeyPatch, write: str
 ) -> None:
     """As if it had been wrong when the format was to be raised, and right afterwards."""
-    monkeypatch.setattr(ChangeService, "_need_format", lambda *_: None)
+    monkeypatch.setattr(ChangeService, "_require_format", lambda *_: None)
     with pytest.raises(Inconsistent, match="was changed by another writer meanwhile; nothing is done, try again"):
         if write == "batch":
             with auth.batch() as batch:
