@@ -19,7 +19,10 @@ def kept_policy(store: Store, tenant: str, kept: Mapping[str, str]) -> Policy:
             f"the stored policy of {tenant} does not match its digest: its source was altered; "
             "restore the database from a backup"
         )
-    policy = policies.from_source(kept["source"])
+    try:
+        policy = policies.from_source(kept["source"])
+    except InvalidPolicy as error:  # of many roots, it must be known which one
+        raise InvalidPolicy(f"{tenant}: {error}") from None
     if kept["digest"] != policy.digest:
         cypher.load("set_policy_digest").run(store.execute, root=tenant, short=kept["digest"], digest=policy.digest)
     return policy

@@ -107,6 +107,8 @@ ASKED: list[Callable[[Authorizer], Any]] = [
     lambda auth: auth.list("table", like="S.B", limit=1),
     lambda auth: auth.list("table", limit=1),
     lambda auth: auth.list("table", under="schema:hr.nope"),
+    lambda auth: auth.list("metalake", under="metalake:ml"),
+    lambda auth: auth.list("user", under="metalake:ml"),
     lambda auth: auth.grants(),
     lambda auth: auth.grants(privilege="SELECT_TABLE"),
     lambda auth: auth.grants(effect="DENY"),

@@ -19,7 +19,7 @@ def range_below(refs: Sequence[str], type_: str, place: Reference, policy: Polic
     They form a range, because the references below a place begin with the segments of the place.
     """
     if place.type == policy.root_type:
-        return 0, len(refs)
+        return 0, 0 if type_ == place.type else len(refs)  # nothing is below itself
     return range_from(refs, start_below(type_, place))
 
 

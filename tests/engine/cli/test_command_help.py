@@ -21,43 +21,22 @@ from grantpath.graph.guard.store import Store
 from ...support.command_line import FACTS, ODD, STAFF, Run, facts, run
 
 __all__ = ["facts", "run"]
-COMMANDS = [
-    "up",
-    "down",
-    "status",
-    "doctor",
-    "browser",
-    "demo",
-    "load",
-    "check",
-    "explain",
-    "who",
-    "which",
-    "change",
-    "log",
-]
-INNER_COMMANDS = [["policy", name] for name in ("list", "show", "validate", "upgrade")]
-COMMANDS += ["config", "show", "list", "grants", "members", "memberships", "can", "question", "revocation"]
-COMMANDS += [
-    "roots",
-    "dump",
-    "test",
-    "params",
-    "mirror",
-    "follow",
-    "access",
-    "report",
-    "export",
-    "sql",
-    "ask",
-    "diff",
-    "verify",
-]
-INNER_COMMANDS += [["roots", name] for name in ("list", "drop")]
+
+
+def _every(command: Any, *words: str) -> Iterator[tuple[list[str], Any]]:
+    """A command and those inside it, each with its words."""
+    yield [*words], command
+    for name, each in getattr(command, "commands", {}).items():
+        yield from _every(each, *words, name)
+
+
+EVERY = [*_every(typer.main.get_command(app))]
+COMMANDS = [words for words, command in EVERY if words and not command.hidden]
+WITH_EXAMPLES = [words for words in COMMANDS if words != ["policy"]]  # which only prints its help
 
 
 # ---- help --------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("words", [[name] for name in COMMANDS] + INNER_COMMANDS)
+@pytest.mark.parametrize("words", WITH_EXAMPLES)
 def test_help_teaches_by_example(run: Run, words: list[str]) -> None:
     ran = run(*words, "--help")
     assert ran.code == 0
@@ -65,7 +44,7 @@ def test_help_teaches_by_example(run: Run, words: list[str]) -> None:
     assert "--json" in ran.out
 
 
-@pytest.mark.parametrize("words", [[name] for name in COMMANDS] + INNER_COMMANDS)
+@pytest.mark.parametrize("words", WITH_EXAMPLES)
 def test_example_of_the_help_is_accepted(run: Run, words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """The pages of the docs run most of them (tests/pages); here each is read up to its first question."""
 
@@ -82,7 +61,7 @@ def test_example_of_the_help_is_accepted(run: Run, words: list[str], monkeypatch
 def test_the_bare_command_lists_the_commands(run: Run) -> None:
     ran = run()
     assert ran.code == 0
-    assert [name for name in [*COMMANDS, "policy"] if f"\n  {name} " not in ran.out] == []
+    assert [name for name, *inner in COMMANDS if not inner and f"\n  {name} " not in ran.out] == []
 
 
 def test_version_is_printed_as_text_or_as_json(run: Run) -> None:
@@ -163,17 +142,6 @@ def test_help_shows_no_option_without_effect(run: Run) -> None:
 
 def test_help_loses_no_brackets() -> None:
     """The help of an option is markup of rich, which omits an unknown tag such as [default]."""
-    told = [
-        param.help
-        for command in _every(typer.main.get_command(app))
-        for param in command.params
-        if hasattr(param, "help")
-    ]
+    told = [param.help for _, command in EVERY for param in command.params if hasattr(param, "help")]
     assert len(told) > 100
     assert [each for each in told if each and Text.from_markup(each).plain != each] == []
-
-
-def _every(command: Any) -> Iterator[Any]:
-    yield command
-    for each in getattr(command, "commands", {}).values():
-        yield from _every(each)
