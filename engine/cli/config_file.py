@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, create_model, field_validator
 
-from grantpath.engine.cli.settings import CONFIG, LOGIN, PROFILE, VARIABLES
+from grantpath.engine.cli.settings import CONFIG, KEYS, PROFILE
 from grantpath.graph.client.address import require_address
 from grantpath.graph.embedded.home import require_release, require_size
 from grantpath.graph.errors import GrantpathError, InvalidInput
@@ -17,7 +17,6 @@ from grantpath.graph.language.near_names import nearest
 from grantpath.graph.messages import short
 
 DEFAULT = "default"
-PATHS = ("password_file", "ca", "home", "cache")
 MESSAGES = {
     "string_type": "it must be a string; write it in quotes",
     "string_too_short": "it is empty; give it a value, or remove it",
@@ -54,7 +53,7 @@ TYPES: dict[str, Any] = {  # of the values of keys that are not any text
     "heap": Size,
     "pagecache": Size,
 }
-FIELDS: dict[str, Any] = {key: (TYPES.get(key, Text) | None, None) for key in VARIABLES}
+FIELDS: dict[str, Any] = {key: (TYPES.get(key, Text) | None, None) for key in KEYS}
 STRICT = ConfigDict(extra="forbid", strict=True)
 Profile = create_model("Profile", __config__=STRICT, __doc__="The settings of one table.", **FIELDS)
 
@@ -124,7 +123,7 @@ def _of_address(values: dict[str, tuple[str, str]], of: str | None, used: str | 
     """The settings of a table, without its login if that belongs to another address than the one that is used."""
     if of is None or used in (None, of):
         return values
-    return {key: value for key, value in values.items() if key not in LOGIN}
+    return {key: value for key, value in values.items() if not KEYS[key].is_login}
 
 
 def _values(profile: BaseModel, file: Path, name: str) -> dict[str, tuple[str, str]]:
@@ -134,7 +133,7 @@ def _values(profile: BaseModel, file: Path, name: str) -> dict[str, tuple[str, s
 
 def _text(key: str, value: Any, file: Path) -> str:
     """The value for its variable: a path is relative to the folder of the file."""
-    is_path = key in PATHS or (key == "policy" and ("/" in value or value.endswith((".yaml", ".yml"))))
+    is_path = KEYS[key].is_path or (key == "policy" and ("/" in value or value.endswith((".yaml", ".yml"))))
     if is_path:
         return str(file.parent.absolute() / Path(value).expanduser())
     return str(value).removesuffix(".0") if isinstance(value, float) else str(value)
@@ -154,4 +153,4 @@ def _problem(error: Any) -> str:
         return (
             f"{place}: a password must not be in this file; write it into another file, and name that by password_file"
         )
-    return f"{place}: this key does not exist{nearest(str(key), VARIABLES)}; the keys are {', '.join(VARIABLES)}"
+    return f"{place}: this key does not exist{nearest(str(key), KEYS)}; the keys are {', '.join(KEYS)}"

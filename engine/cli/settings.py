@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.language.inputs import require_seconds
@@ -15,29 +15,40 @@ if TYPE_CHECKING:
     from grantpath.engine.cli.context import CommandContext
 
 CONFIG, PROFILE = "GRANTPATH_CONFIG", "GRANTPATH_PROFILE"
-# Each key of the configuration file, with the variable that overrides it.
-VARIABLES = {
-    "uri": "NEO4J_URI",
-    "user": "NEO4J_USER",
-    "password_file": "NEO4J_PASSWORD_FILE",
-    "database": "NEO4J_DATABASE",
-    "ca": "NEO4J_CA",
-    "root": "GRANTPATH_ROOT",
-    "policy": "GRANTPATH_POLICY",
-    "timeout": "GRANTPATH_TIMEOUT",
-    "embedded": "GRANTPATH_EMBEDDED",
-    "neo4j": "GRANTPATH_NEO4J",
-    "home": "GRANTPATH_HOME",
-    "heap": "GRANTPATH_HEAP",
-    "pagecache": "GRANTPATH_PAGECACHE",
-    "cache": "GRANTPATH_CACHE",
-    "maven": "GRANTPATH_MAVEN",
-    "spark_memory": "GRANTPATH_SPARK_MEMORY",
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key of the configuration file: the variable that overrides it (and another one that does, too), and its
+    default. `is_option`: an option of all commands overrides both. `is_path`: a path in the file is relative to the
+    folder of the file. `is_login`: it belongs to the `uri` of the same table."""
+
+    variable: str
+    default: str | None = None
+    other_variable: str | None = None
+    is_option: bool = False
+    is_path: bool = False
+    is_login: bool = False
+
+
+KEYS = {
+    "uri": Key("NEO4J_URI", is_option=True),
+    "user": Key("NEO4J_USER", "neo4j", "NEO4J_USERNAME", is_login=True),
+    "password_file": Key("NEO4J_PASSWORD_FILE", None, "NEO4J_PASSWORD", is_path=True, is_login=True),
+    "database": Key("NEO4J_DATABASE", "neo4j", is_login=True),
+    "ca": Key("NEO4J_CA", is_path=True, is_login=True),
+    "root": Key("GRANTPATH_ROOT", is_option=True),
+    "policy": Key("GRANTPATH_POLICY", is_option=True),
+    "timeout": Key("GRANTPATH_TIMEOUT", "10", is_option=True),
+    "embedded": Key("GRANTPATH_EMBEDDED"),
+    "neo4j": Key("GRANTPATH_NEO4J", "5.26"),
+    "home": Key("GRANTPATH_HOME", is_path=True),
+    "heap": Key("GRANTPATH_HEAP"),
+    "pagecache": Key("GRANTPATH_PAGECACHE"),
+    "cache": Key("GRANTPATH_CACHE", is_path=True),
+    "maven": Key("GRANTPATH_MAVEN"),
+    "spark_memory": Key("GRANTPATH_SPARK_MEMORY"),
 }
-OTHER_VARIABLES = {"user": "NEO4J_USERNAME", "password_file": "NEO4J_PASSWORD"}  # they override these keys, too
-OPTIONS = ("uri", "root", "policy", "timeout")
-DEFAULTS = {"user": "neo4j", "database": "neo4j", "timeout": "10", "neo4j": "5.26"}
-LOGIN = ("user", "password_file", "database", "ca")  # they belong to the `uri` of the same table
 
 
 @dataclass(frozen=True)
@@ -66,18 +77,14 @@ def applied(options: "CommandContext") -> Iterator["CommandContext"]:
     variables. Raises InvalidInput for a configuration file, a profile or a variable that cannot be used.
     """
     settings = effective(options)
-    supplied = {VARIABLES[each.key]: each.value for each in settings if each.table and each.value}
+    supplied = {KEYS[each.key].variable: each.value for each in settings if each.table and each.value}
     before = {name: os.environ.get(name) for name in supplied}
-    values = {each.key: each.value for each in settings}
+    values: dict[str, Any] = {each.key: each.value for each in settings if KEYS[each.key].is_option}
+    values["timeout"] = _seconds(values["timeout"])
+    del values["uri"]  # the connection reads the variable, and needs to know whether the option was given
     os.environ.update(supplied)
     try:
-        yield replace(
-            options,
-            root=values["root"],
-            policy=values["policy"],
-            timeout=_seconds(values["timeout"]),
-            settings=tuple(settings),
-        )
+        yield replace(options, settings=tuple(settings), **values)
     finally:
         for name, value in before.items():
             os.environ.pop(name) if value is None else os.environ.update({name: value})
@@ -86,11 +93,11 @@ def applied(options: "CommandContext") -> Iterator["CommandContext"]:
 def effective(options: "CommandContext") -> list[Setting]:
     """Every setting of a command with these options. Raises InvalidInput as `applied`."""
     supplied = _of_profile(options)
-    return [_setting(key, options, supplied) for key in VARIABLES]
+    return [_setting(key, options, supplied) for key in KEYS]
 
 
 def _setting(key: str, options: "CommandContext", supplied: dict[str, tuple[str, str]]) -> Setting:
-    given = getattr(options, key) if key in OPTIONS else None
+    given = getattr(options, key) if KEYS[key].is_option else None
     if given is not None:
         return Setting(key, str(given), f"--{key}")
     if named := _variable(key):
@@ -99,14 +106,16 @@ def _setting(key: str, options: "CommandContext", supplied: dict[str, tuple[str,
     if key in supplied:
         value, table = supplied[key]
         return Setting(key, value, f"[{table}] in {config_path()}", table)
-    return Setting(key, DEFAULTS.get(key), "default")
+    return Setting(key, KEYS[key].default, "default")
 
 
 def _variable(key: str) -> str | None:
     """The variable that is set for a key. An empty variable counts as not set, except NEO4J_PASSWORD."""
     if os.environ.get("NEO4J_PASSWORD") is not None and key == "password_file":
         return "NEO4J_PASSWORD"
-    return next((name for name in (VARIABLES[key], OTHER_VARIABLES.get(key, "")) if os.environ.get(name)), None)
+    return next(
+        (name for name in (KEYS[key].variable, KEYS[key].other_variable) if name and os.environ.get(name)), None
+    )
 
 
 def _of_profile(options: "CommandContext") -> dict[str, tuple[str, str]]:
@@ -117,7 +126,7 @@ def _of_profile(options: "CommandContext") -> dict[str, tuple[str, str]]:
     from grantpath.engine.cli.config_file import read_config, table
     from grantpath.graph.files.private_files import require_private
 
-    found = table(read_config(file), file, name, options.uri or os.environ.get(VARIABLES["uri"]))
+    found = table(read_config(file), file, name, options.uri or os.environ.get(KEYS["uri"].variable))
     if "password_file" in found and not _variable("password_file"):
         password_file, where = found["password_file"]
         require_private(f"{file}: [{where}] password_file", Path(password_file))
@@ -129,6 +138,6 @@ def _seconds(text: str | None) -> float:
         seconds = float(text or 0)
     except ValueError:
         given = short(repr(text))
-        raise InvalidInput(f"{VARIABLES['timeout']}={given} is not a number of seconds; write e.g. 10") from None
-    require_seconds(VARIABLES["timeout"], seconds)
+        raise InvalidInput(f"{KEYS['timeout'].variable}={given} is not a number of seconds; write e.g. 10") from None
+    require_seconds(KEYS["timeout"].variable, seconds)
     return seconds

@@ -11,7 +11,7 @@ import pytest
 import yaml
 from fastapi.routing import APIRoute
 
-from grantpath.engine.cli.settings import OTHER_VARIABLES, VARIABLES
+from grantpath.engine.cli.settings import KEYS
 from grantpath.graph.embedded.home import RELEASES, SETTINGS
 
 HOUSE = Path(__file__).parents[2]
@@ -57,8 +57,7 @@ def test_services_start_no_embedded_server_and_use_known_variables() -> None:
     for given in (compose()["service"]["environment"], {each["name"]: each.get("value") for each in container["env"]}):
         assert given["GRANTPATH_EMBEDDED"] == "never"
         assert {name for name in given if not name.startswith("SERVICE_")} <= {
-            *VARIABLES.values(),
-            *OTHER_VARIABLES.values(),
+            name for key in KEYS.values() for name in (key.variable, key.other_variable)
         }
 
 

@@ -12,7 +12,7 @@ from grantpath import cypher, reference
 from grantpath.engine.cli.ask.check_file import check_from_json
 from grantpath.engine.cli.config_file import Profile, read_config
 from grantpath.engine.cli.main import app
-from grantpath.engine.cli.settings import OPTIONS, VARIABLES
+from grantpath.engine.cli.settings import KEYS
 from grantpath.engine.policy.policy import load
 from grantpath.engine.scenarios.scenario_file import read_scenarios
 from grantpath.graph.language.statement import Kind, parse_asked, parse_check, parse_question, parse_statement
@@ -123,10 +123,10 @@ def test_every_key_of_the_configuration_file_is_in_the_table_with_its_variable()
         keys, variables = codes(row[0]), codes(row[1])
         assert len(variables) >= len(keys)
         listed |= dict(zip(keys, variables, strict=False))
-        for key in set(keys) & set(OPTIONS):
+        for key in (key for key in keys if KEYS[key].is_option):
             assert f"--{key}" in codes(row[2])
-    assert listed == VARIABLES
-    assert set(Profile.model_fields) == set(VARIABLES)
+    assert listed == {key: each.variable for key, each in KEYS.items()}
+    assert set(Profile.model_fields) == set(KEYS)
 
 
 def test_the_configuration_file_of_the_page_is_valid(tmp_path: Path) -> None:

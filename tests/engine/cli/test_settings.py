@@ -5,13 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from grantpath.engine.cli.settings import OPTIONS, VARIABLES
+from grantpath.engine.cli.settings import KEYS
 from grantpath.graph.client.connection import Connection
 from grantpath.graph.embedded.connect import connection
 
 from ...support.command_line import FACTS, Run, facts, run
 
 __all__ = ["facts", "run"]
+VARIABLES = {key: each.variable for key, each in KEYS.items()}
 ALL = {**VARIABLES, "config": "GRANTPATH_CONFIG", "profile": "GRANTPATH_PROFILE"}
 
 
@@ -99,7 +100,7 @@ def test_option_overrides_variable_overrides_profile_overrides_default(
         found = {key: value(level, key) for key in values}
         return "\n".join(f"{key} = {each if key == 'timeout' else repr(each)}" for key, each in found.items())
 
-    assert set(values) == set(OPTIONS)
+    assert set(values) == {key for key, each in KEYS.items() if each.is_option}
     before = shown(run)
     assert {source for _, source in before.values()} == {"default"}
     config.write_text(f"[default]\n{lines('default')}\n[profile.p]\n{lines('profile')}\n")
