@@ -232,9 +232,13 @@ class PolicyIndex:
     def is_securable(self, type_: str) -> bool:
         """Whether entities of the type are in the tree of objects: all objects, and subjects that can have an owner,
         grants on them or objects inside."""
-        entry = self.types[type_]
-        inside = entry.kind == "object" or bool(self.below(type_))
-        return inside or bool(entry.owned_by) or type_ in self.granted_types
+        return type_ in self._securable
+
+    @cached_property
+    def _securable(self) -> frozenset[str]:
+        contain = {type_ for above in self._above.values() for type_ in above}
+        owned = {type_ for type_, entry in self.types.items() if entry.kind == "object" or entry.owned_by}
+        return frozenset(contain | owned | self.granted_types)
 
     @cached_property
     def granted_types(self) -> set[str]:
