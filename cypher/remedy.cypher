@@ -11,8 +11,8 @@
 // $together  BOOLEAN         true: all roles of the subject count together; false: a single role must suffice
 // Returns one row: held LIST OF STRING (the principals of $types that the subject belongs to, the direct ones first),
 // existing LIST OF STRING (those of $names), cycles LIST OF MAP (member, container: those of $joining that would close
-// a cycle), found LIST OF MAP (fact, by LIST OF STRING: what is granted to $roles), reached LIST OF STRING ($roles with
-// the roles above them), inside LIST OF MAP (fact, refs: the descendants that lack it), denied LIST OF MAP (fact, by,
+// a cycle), found LIST OF MAP (fact, by LIST OF STRING: what is granted to $roles), reached LIST OF MAP (role, refs: each
+// of $roles, with itself and the roles above it), inside LIST OF MAP (fact, refs: the descendants that lack it), denied LIST OF MAP (fact, by,
 // tags: the tags on which it is denied to this principal), revision, begun, revision_after, begun_after, due BOOLEAN (a
 // fact has ended and must be removed first), policy STRING (the digest of the tenant's policy), made STRING (the
 // creation id; it differs if the tenant was recreated)
@@ -50,7 +50,8 @@ CALL () {
   // 5 what is granted where to the roles that the subject might act through
   UNWIND $roles AS ref
   MATCH (:Entity {root: $root, ref: ref})-[:MEMBER_OF|HAS_ROLE*0..]->(principal)
-  WITH collect(DISTINCT principal) AS later
+  WITH ref, collect(DISTINCT principal) AS above
+  WITH collect({role: ref, refs: [each IN above | each.ref]}) AS reached, reduce(all = [], each IN collect(above) | all + each) AS later
   CALL (later) {
     UNWIND $places AS place
     MATCH (principal)-[grant:ALLOW|DENY|OWNS]->(:Entity {root: $root, ref: place.ref}) WHERE principal IN later
@@ -63,7 +64,7 @@ CALL () {
     WITH type(grant) + ' ' + grant.privilege + '#' + tag.type + ' ' + place.at AS fact, collect(DISTINCT principal.ref) AS by
     RETURN collect({fact: fact, by: by}) AS by_tag
   }
-  RETURN found + by_tag AS found, [principal IN later | principal.ref] AS reached
+  RETURN found + by_tag AS found, reached
 }
 CALL () {
   // what is denied on the tags of the places, and to whom

@@ -68,7 +68,8 @@ class RemedyContext:
     `held`: the subject's groups and roles that can hold grants, the direct ones first. `existing`: the named entities
     that exist. `cycles`: the pairs (member, container) that would form a cycle. `inside`: for each fact about
     descendants, those for which it does not hold. `denied`: by DENY of a tag and principal, the tags that have it.
-    `found`: the facts of the roles through which the subject would act. `reached`: these roles and those above them.
+    `found`: the facts of the roles through which the subject could act. `reached`: each of these roles, with itself and
+    those above it.
     """
 
     held: Sequence[str]
@@ -77,7 +78,7 @@ class RemedyContext:
     inside: Mapping[Fact, Sequence[str]]
     denied: Mapping[tuple[Fact, str], Sequence[str]] = field(default_factory=dict)
     found: FoundFacts = field(default_factory=dict)
-    reached: frozenset[str] = frozenset()
+    reached: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
 def winning(clauses: Clauses, found: FoundFacts) -> list[Fact]:

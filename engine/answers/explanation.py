@@ -145,7 +145,7 @@ def remedy_context(evaluation: Evaluation, row: Mapping[str, Any]) -> RemedyCont
         inside={evaluation.fact(each["fact"]): each["refs"] for each in row["inside"]},
         denied={(Fact.parse(each["fact"]), each["by"]): sorted(each["tags"]) for each in row["denied"]},
         found=evaluation.by_fact(row["found"]),
-        reached=frozenset(row["reached"]),
+        reached={each["role"]: frozenset(each["refs"]) for each in row["reached"]},
     )
 
 

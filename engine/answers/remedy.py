@@ -95,15 +95,35 @@ class _Planner:
         for clause in self._evaluation.clauses:
             steps = self._clause(clause, candidate)
             if steps is not None:
-                yield self._remedy(candidate, *steps)
+                yield from self._after_joining(clause, candidate, *steps)
 
     def _remedy(self, candidate: Candidate, cost: int, steps: list[RemedyStep]) -> Remedy:
         statements = dict.fromkeys([*candidate.first, *(each for step in steps for each in step.statements)])
         texts = [*candidate.why, *(lack(self._evaluation, candidate, step) for step in steps)]
-        texts += by_operator(self._evaluation, list(statements))
+        texts = [*dict.fromkeys(texts), *by_operator(self._evaluation, list(statements))]
         denials = [step.fact for step in steps if step.fact.kind is FactKind.DENY]
         role = candidate.role if self._evaluation.one_role else None
         return Remedy(tuple(statements), texts, denials, role, candidate.cost + cost)
+
+    def _after_joining(
+        self, clause: Clause, candidate: Candidate, cost: int, steps: list[RemedyStep]
+    ) -> Iterator[Remedy]:
+        """The remedy of these steps, planned again with what the groups and roles have that the subject is to join:
+        their DENYs must be revoked, and their grants need not be given again."""
+        joined = [step for step in steps if step.fact.kind is FactKind.HOLDS]
+        if not joined or self._context is None:
+            yield self._remedy(candidate, cost, steps)
+            return
+        reached = [self._context.reached.get(self._evaluation.entity(step.fact), frozenset()) for step in joined]
+        found = {**candidate.found, **{step.fact: [] for step in joined}}
+        for fact, every in self._context.found.items():
+            if by := [each for each in every if any(each in refs for refs in reached)]:
+                found[fact] = list(dict.fromkeys([*found.get(fact, ()), *by]))
+        later = replace(candidate, found=found)
+        if again := self._clause(clause, later):
+            more, further = again
+            both = sorted([*joined, *further], key=_is_late)
+            yield self._remedy(later, more + sum(step.cost for step in joined), both)
 
     # ---- clauses, terms, atoms -------------------------------------------------------------------------------
     def _clause(self, clause: Clause, candidate: Candidate) -> tuple[int, list[RemedyStep]] | None:
@@ -164,16 +184,16 @@ class _Planner:
                 [privilege] = fact.privileges
                 if self._evaluation.policy.names.privileges[privilege].membership:
                     return None  # the remedy names the membership instead
-                statements = [f"allow {privilege} on {entity} to {candidate.grantee}"]
-                return self._plan(fact, statements, remedy_cost.of_grant(self._evaluation, privilege, at))
+                first = [] if self._evaluation.policy.grants_on_missing else self._missing(at)
+                cost = remedy_cost.of_grant(self._evaluation, privilege, at) + remedy_cost.STATEMENT * len(first)
+                return self._plan(fact, [*first, f"allow {privilege} on {entity} to {candidate.grantee}"], cost)
             case FactKind.OWNS:
                 own = () if self._evaluation.one_role else (self._evaluation.subject.text,)
                 owners = [f"owner {ref} of {entity}" for ref in (*own, candidate.grantee)]
                 accepted = [each for each in owners if self._accepted(each)]
                 if not accepted:
                     return None
-                missing = self._context is not None and entity not in self._context.existing
-                first = self._creation(at) if missing else []
+                first = self._missing(at)
                 cost = remedy_cost.of_ownership(self._evaluation, at) + remedy_cost.STATEMENT * len(first)
                 return self._plan(fact, [*first, accepted[0]], cost)
             case FactKind.HOLDS:
@@ -196,8 +216,15 @@ class _Planner:
             members.add(self._evaluation.subject.text)
         if self._context and any((member, container) in self._context.cycles for member in members):
             return None
-        cost = remedy_cost.of_membership(self._evaluation, container)
-        return self._plan(fact, [f"member {candidate.joiner} of {container}"], cost)
+        first = self._missing(fact.place)
+        cost = remedy_cost.of_membership(self._evaluation, container) + remedy_cost.STATEMENT * len(first)
+        return self._plan(fact, [*first, f"member {candidate.joiner} of {container}"], cost)
+
+    def _missing(self, at: str) -> list[str]:
+        """The statements that add a place, if it is known not to exist."""
+        ref = self._evaluation.by_at.get(at)
+        missing = ref is not None and self._context is not None and ref.text not in self._context.existing
+        return self._creation(at) if missing else []
 
     def _creation(self, at: str) -> list[str]:
         """The statements that add a place and those of its ancestors that do not exist."""
@@ -217,7 +244,8 @@ class _Planner:
             )
         inside = self._context.inside.get(fact, ())
         if not inside:
-            return None
+            missing = self._missing(fact.place) if all_of_them else []
+            return self._plan(fact, missing, remedy_cost.STATEMENT * len(missing)) if missing else None
         names, granted = self._evaluation.policy.names, []
         for ref in inside if all_of_them else inside[:1]:
             on = next((each for each in fact.privileges if type_of(ref) in names.privileges[each].on), None)

@@ -1,11 +1,12 @@
 """Candidates for a remedy: the subject itself, the subject with one of its roles, or with a new role."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from grantpath.engine.answers.evaluation import Evaluation, FoundFacts, RemedyContext
+from grantpath.engine.answers import remedy_cost
+from grantpath.engine.answers.evaluation import Evaluation, FoundFacts, RemedyContext, winning
 from grantpath.engine.policy.clauses import facts_of
 from grantpath.engine.policy.facts import Fact, FactKind
 from grantpath.engine.policy.policy import Policy
@@ -46,19 +47,25 @@ def candidates(
         yield from _as_found(evaluation, one["role"], evaluation.by_fact(one["found"]), context)
     if context is None:
         return
-    added = _added(evaluation, context)
+    added, subject = _added(evaluation, context), evaluation.subject
     if not acted and evaluation.as_role:
         yield _joining(evaluation, evaluation.as_role, context, added)
-    elif not acted and not evaluation.one_role:
-        yield Candidate(
-            None,
-            evaluation.subject.text,
-            evaluation.subject.text,
-            evaluation.subject.text,
-            _later(evaluation, context),
-            0,
-            *added,
-        )
+    elif not acted and evaluation.one_role:
+        for role in _from_the_start(evaluation, subject.type):
+            found = _later(evaluation, context, [role])
+            cost = 0 if winning(evaluation.clauses, found) else _reach(evaluation, role)
+            yield Candidate(role, role, role, role, found, cost, *added)
+    elif not acted:
+        found = _later(evaluation, context, _from_the_start(evaluation, subject.type))
+        yield Candidate(None, subject.text, subject.text, subject.text, found, 0, *added)
+    if evaluation.one_role and not evaluation.as_role:
+        for role in _named(evaluation):
+            is_role = evaluation.policy.file.types[type_of(role)].kind == "role"
+            exists = role in evaluation.policy.builtins or role in context.existing
+            is_new = (subject.text, role) not in context.cycles and all(role != one["role"] for one in acted)
+            if is_role and exists and is_new:
+                joining = _joining(evaluation, role, context, added)
+                yield replace(joining, cost=joining.cost + remedy_cost.of_membership(evaluation, role))
     if not evaluation.as_role and (evaluation.one_role or not _grantable(evaluation, evaluation.subject.text)):
         yield from _with_a_new_role(evaluation, acted, context, added)
 
@@ -74,13 +81,23 @@ def new_names(evaluation: Evaluation) -> list[str]:
 
 
 def later_roles(evaluation: Evaluation) -> list[str]:
-    """Other roles to act through: the active one, or those that the subject or a new role holds from the start."""
-    if evaluation.as_role:
-        return [evaluation.as_role]
-    types = {type_of(name) for name in new_names(evaluation)[:1]}
-    if not evaluation.one_role:  # a role that acts alone does not have what its subject holds
-        types.add(evaluation.subject.type)
-    return [ref for ref, entry in evaluation.policy.builtins.items() if types & {*entry.held_by_every}]
+    """Other groups and roles to act through: the active role, those that the subject or a new role holds from the
+    start, and those that conditions require it to hold."""
+    types = [evaluation.subject.type, *(type_of(name) for name in new_names(evaluation)[:1])]
+    held = [role for type_ in types for role in _from_the_start(evaluation, type_)]
+    active = [evaluation.as_role] if evaluation.as_role else []
+    return list(dict.fromkeys([*active, *held, *_named(evaluation)]))
+
+
+def _from_the_start(evaluation: Evaluation, type_: str) -> list[str]:
+    """The roles that every subject of a type holds."""
+    return [ref for ref, entry in evaluation.policy.builtins.items() if type_ in entry.held_by_every]
+
+
+def _named(evaluation: Evaluation) -> list[str]:
+    """The groups and roles that a condition requires the subject to be in or to hold, and that it can join."""
+    held = {evaluation.entity(fact) for fact in facts_of(evaluation.clauses) if fact.kind is FactKind.HOLDS}
+    return sorted(ref for ref in held if _joins(evaluation.policy, evaluation.subject, type_of(ref)))
 
 
 def _joins(policy: Policy, subject: Reference, container: str) -> bool:
@@ -128,15 +145,17 @@ def _joining(
     subject = evaluation.subject.text
     member = f"member {subject} of {role}"
     grantee = subject if not evaluation.one_role and _grantable(evaluation, subject) else role
+    roles = [role] if evaluation.one_role else [role, *_from_the_start(evaluation, evaluation.subject.type)]
+    if role not in _from_the_start(evaluation, evaluation.subject.type):
+        added = (*added[0], member), (*added[1], f"{subject} does not hold {role}: {member}")
     return Candidate(
         role,
         grantee,
         grantee,
         role if evaluation.one_role else subject,
-        _later(evaluation, context),
+        _later(evaluation, context, roles),
         _reach(evaluation, grantee),
-        (*added[0], member),
-        (*added[1], f"{subject} does not hold {role}: {member}"),
+        *added,
     )
 
 
@@ -150,7 +169,8 @@ def _with_a_new_role(
     name = next((name for name in new_names(evaluation) if name not in context.existing), None)
     if name is None:
         return
-    found = dict(_later(evaluation, context))
+    types = [type_of(name)] if evaluation.one_role else [evaluation.subject.type, type_of(name)]
+    found = _later(evaluation, context, [role for type_ in types for role in _from_the_start(evaluation, type_)])
     for one in acted if not evaluation.one_role else ():
         found.update(evaluation.by_fact(one["found"]))
     first = (f"add {name}", f"member {subject} of {name}")
@@ -168,11 +188,13 @@ def _with_a_new_role(
     )
 
 
-def _later(evaluation: Evaluation, context: RemedyContext) -> dict[Fact, Sequence[str]]:
-    """The facts that will be true for the candidate, including those of the roles that it will hold."""
-    found = dict(context.found)
+def _later(evaluation: Evaluation, context: RemedyContext, roles: Iterable[str]) -> dict[Fact, Sequence[str]]:
+    """The facts that will be true for the candidate, which will act with these roles."""
     own = () if evaluation.one_role else (evaluation.subject.text,)  # a role that acts alone is not its subject
-    principals = {*own, *context.reached}
+    principals = {*own, *(ref for role in roles for ref in context.reached.get(role, ()))}
+    found: dict[Fact, Sequence[str]] = {
+        fact: by for fact, every in context.found.items() if (by := [each for each in every if each in principals])
+    }
     for fact in facts_of(evaluation.clauses):
         match fact.kind:
             case FactKind.EXISTS:

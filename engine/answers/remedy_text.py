@@ -34,7 +34,9 @@ def lack(evaluation: Evaluation, candidate: Candidate, step: RemedyStep) -> str:
             return f"DENY {fact.granted} on {fact.of_tag}{entity} to {denied} wins: {todo or 'revoke it on the tag'}"
         case FactKind.ALLOW:
             [privilege], where = fact.privileges, f"{entity}{' or above' if step.inherited else ''}"
-            return f"{privilege} is not granted on {where}: allow {privilege} on {entity} to {candidate.grantee_text}"
+            first = "".join(f"{each}; " for each in step.statements[:-1])
+            todo = f"{first}allow {privilege} on {entity} to {candidate.grantee_text}"
+            return f"{privilege} is not granted on {where}: {todo}"
         case FactKind.OWNS:
             owner = step.statements[-1].removeprefix("owner ").removesuffix(f" of {entity}")
             text = f"{entity} is not owned by {owner}: {todo}"
@@ -43,6 +45,8 @@ def lack(evaluation: Evaluation, candidate: Candidate, step: RemedyStep) -> str:
             return f"{candidate.joiner} is not in {entity}: {todo}"
         case FactKind.EXISTS:
             return f"{entity} does not exist: {todo or 'add it and its parents'}"
+        case FactKind.EVERY_BELOW if step.statements and not step.lacking:
+            return f"{entity} does not exist: {todo}"
         case FactKind.ALLOW_BELOW:
             todo = todo or f"allow it on one to {candidate.grantee_text}"
             return f"{fact.privileges[0]} is not granted on any {fact.types[0]} below {entity}: {todo}"

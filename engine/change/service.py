@@ -216,7 +216,9 @@ class ChangeService:
             sure.discard(change.object.text)
         elif change.kind != "add":
             for ref in (change.object, change.subject):
-                if ref and ref.type in self.policy.addable_by_mention and ref.text not in sure:
+                if not ref or ref.text in sure or ref.text in self.policy.builtins:
+                    continue
+                if ref.type in self.policy.addable_by_mention:
                     sure.add(ref.text)
                     yield self._fact(f"add {ref}", mentioned=True)
 

@@ -43,7 +43,7 @@ def _denied_rungs(names: PolicyIndex) -> Iterator[tuple[YamlPath, str]]:
 def _named_like_places(names: PolicyIndex) -> Iterator[tuple[YamlPath, str]]:
     """Types with the name of a place, which conditions do not read as the type."""
     for type_ in names.types:
-        if type_ in PLACES and type_ != names.root:
+        if type_ in PLACES and not type_ == names.root == "root":
             yield (
                 ("types", type_),
                 f"in conditions, {type_} is a place ({PLACES[type_]}), not this type; choose another name for the type",

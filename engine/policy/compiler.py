@@ -247,10 +247,10 @@ class Expander:
         if not effective & self._types(place, places, scope):
             if scope.in_change:  # a grantee can be of several types
                 if places and places[0].prefix != "grantee.":
-                    text = f"it is {self._elsewhere(name, places[0].type, scope)}"
+                    text = f"it is {self._elsewhere(name, place, places[0].type, scope)}"
                     self.never_holds.append((tuple(scope.key), f"{name} never holds: {text}"))
                 return NEVER
-            elsewhere = self._elsewhere(name, places[0].type if places else place, scope)
+            elsewhere = self._elsewhere(name, place, places[0].type if places else place, scope)
             raise PolicyProblem(scope.key, f"{name} is {elsewhere}")
         if not places or places[0].type not in effective:
             return NEVER
@@ -262,11 +262,14 @@ class Expander:
             return self._undenied(self._privilege(name, scope, places[-1]), deny, name, name)
         return both(self._privilege(name, scope, typed) for typed in places)
 
-    def _elsewhere(self, name: str, type_: str, scope: Scope) -> str:
+    def _elsewhere(self, name: str, place: str, type_: str, scope: Scope) -> str:
         """That a privilege is never in effect on a type, and where a condition can read it instead."""
         effective, here = self.names.effective(name), scope.object.type
         above = [each for each in effective if each in self.names.above(here) or each == here]
-        remedy = f"name the place, e.g. {name}({above[0]})" if above else f"remove it, or add {type_} to its `on`"
+        key = "on" if self.names.privileges[name].effective is None else "effective"
+        remedy = f"remove it, or add {type_} to its `{key}`"
+        if above and not place.startswith("with."):  # of a second object, another place would be another right
+            remedy = f"name the place, e.g. {name}({above[0]})"
         return f"never in effect on {type_}, only on {', '.join(sorted(effective))}; {remedy}"
 
     def _flows_down(self, name: str, type_: str) -> bool:
@@ -454,6 +457,9 @@ class Expander:
         for type_ in types:
             if type_ not in self.names.below(typed.type):
                 raise PolicyProblem(scope.key, f"{type_!r} is not below {typed.type}; name a type that is")
+            if tree.name == "every" and not self.names.is_securable(type_):
+                why = f"{indefinite(type_)} is none, as it can have no owner, no grants on it and no objects inside"
+                raise PolicyProblem(scope.key, f"every(...) is about objects, and {why}; name another type")
         for name in tree.privileges:
             self.names.require_privilege(name, scope.key)
         self._check_below(tree, types, scope)
@@ -468,6 +474,8 @@ class Expander:
                 )
         ordered = sorted(sources)  # a stored policy has its privileges in another order than its file
         at = self._at(typed)
+        if tree.name == "every" and not types:  # nothing can be below, as nothing is in what does not exist
+            return atom([Fact(FactKind.EXISTS, at)])
         if tree.name == "every":
             every = atom([Fact(FactKind.EVERY_BELOW, at, tuple(ordered), tuple(types))])
             # nothing is below a place that does not exist, and it is not known what will be there

@@ -74,6 +74,7 @@ class UpgradeFacts:
                     self._check(parse_statement(text), there)
                 except GrantpathError as error:
                     yield f"{text}: {error}"
+        yield from self._missing_members(there)
         for name in self._names:
             try:
                 self._check_place(self._new.reference(name, self._root), "revoke its grants first")
@@ -81,6 +82,14 @@ class UpgradeFacts:
                 yield f"{name}, a name with grants on it: {error}"
         yield from self._builtin_problems()
         yield from self._cycles()
+
+    def _missing_members(self, there: set[str]) -> Iterator[str]:
+        """Members of a role that was hidden and is not any more must exist, as those of every other role."""
+        shown = {*self._old.hidden} - {*self._new.hidden}
+        for row in self._tables["members"]:
+            if row[1] in shown and row[0] not in there and row[0] not in self._new.builtins:
+                why = f"{row[0]} does not exist, and {row[1]} is not hidden in {self._new.name}; add {row[0]} first"
+                yield f"{said('members', row)}: {why}"
 
     def _split_names(self, names: list[str]) -> tuple[list[str], list[str]]:
         """The missing names that are needed (with grants, above such names, or in hidden subjects), and the rest."""

@@ -56,7 +56,10 @@ LAKEHOUSE = [
         "user:grouped",
         "reached",
         {"roles": ["role:lower", "group:mixed"]},
-        ["group:mixed", "group:mixed-out", "role:lower", "role:staff", "role:upper", "role:wide"],
+        [
+            {"role": "group:mixed", "refs": ["group:mixed", "group:mixed-out", "role:staff"]},
+            {"role": "role:lower", "refs": ["role:lower", "role:upper", "role:wide"]},
+        ],
     ),
     Around(
         "user:grouped",
@@ -105,4 +108,6 @@ def probes(lakehouse: Twin, deltastream: Twin, cdap: Twin) -> Iterator[Probe]:
 def _answered(world: Twin, case: Around) -> list[Any]:
     [row] = answers(world.graph, "remedy", **{**NOTHING, **case.asked, "subject": case.subject})
     column: list[Any] = row[case.column]
+    if case.column == "reached":
+        column = [{"role": each["role"], "refs": sorted(each["refs"])} for each in column]
     return sorted(column, key=str) if case.column in ("found", "reached") else column  # the others have an order

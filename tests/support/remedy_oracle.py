@@ -64,7 +64,7 @@ class RefusedCheck(AskedCheck):
                 for each in asked["below"]
             },
             found=self.evaluation.by_fact(found),
-            reached=frozenset(map(str, later)),
+            reached={role: frozenset(map(str, world.reach(world.resolve(role)))) for role in asked["roles"]},
         )
 
     def _in_order(self, who: Ref, held: set[Ref], types: list[str]) -> list[str]:

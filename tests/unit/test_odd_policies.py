@@ -102,6 +102,28 @@ operations:
     assert loaded(text.replace("MEMBERS", "user"), tmp_path)
 
 
+def test_every_of_nothing_is_true_and_only_objects_are_counted(tmp_path: Path) -> None:
+    text = """
+policy: nothing
+title: Nothing is below
+source: A test
+types:
+  org: {}
+  user: {in: org, kind: user}
+  doc: {in: org}
+grants: {to: user}
+privileges:
+  READ: {on: doc}
+operations:
+  doc: {empty: every(READ below doc)}
+  org: {all: every(READ in TYPE below org)}
+"""
+    auth = authorizer(loaded(text.replace("TYPE", "doc"), tmp_path), ["add user:u", "add doc:d"], root="r")
+    assert auth.explain("user:u", "empty", "doc:d").allowed
+    with pytest.raises(InvalidPolicy, match=r"every\(...\) is about objects, and a user is none"):
+        loaded(text.replace("TYPE", "user"), tmp_path)
+
+
 def test_some_grant_that_cannot_be_given_is_explained_as_no(tmp_path: Path) -> None:
     text = """
 policy: none

@@ -333,10 +333,24 @@ def test_owner_of_a_type_without_owners_is_a_warning(tmp_path: Path) -> None:
     assert refused(path.read_text(), tmp_path)[1].endswith(
         "VIEWER is never in effect on site, only on workspace; remove it, or add site to its `on`"
     )
+    path.write_text(GOOD.replace("VIEWER: {on: workspace}", "VIEWER: {on: 'site, workspace', effective: site}"))
+    assert refused(path.read_text(), tmp_path)[1].endswith(
+        "VIEWER is never in effect on workspace, only on site; name the place, e.g. VIEWER(site)"
+    )
+    text = GOOD.replace("VIEWER: {on: workspace}", "VIEWER: {on: 'site, workspace', effective: workspace}")
+    path.write_text(text.replace("operations:\n", "operations:\n  site: {look: VIEWER}\n"))
+    assert refused(path.read_text(), tmp_path)[1].endswith(
+        "VIEWER is never in effect on site, only on workspace; remove it, or add site to its `effective`"
+    )
 
 
 def test_type_with_the_name_of_a_place_is_a_warning(tmp_path: Path) -> None:
     path = tmp_path / "bi.yaml"
+    for name in ("parent", "any"):  # also of the root
+        path.write_text(GOOD.replace("site", name).replace("deny: true", "deny: false"))
+        assert [each.partition(": types.")[2][: len(name)] for each in warnings(str(path))] == [name]
+    path.write_text(GOOD.replace("site", "root").replace("deny: true", "deny: false"))
+    assert warnings(str(path)) == []
     path.write_text(GOOD.replace("workspace", "object").replace("deny: true", "deny: false"))
     assert warnings(str(path)) == [
         f"{path}:4: types.object: in conditions, object is a place (the object asked about), not this type; "

@@ -198,7 +198,10 @@ class MemoryPaths:
                 for tag, by in self._on_tags(place["ref"], of_tag(label)[1], of_tag(label)[0])
                 for each in by
             ],
-            "reached": [refs[each] for each in later],
+            "reached": [
+                {"role": role, "refs": [refs[each] for each in self._closure([role])]}
+                for role in filter(version.exists, roles)
+            ],
             "inside": [
                 {"fact": place["fact"], "refs": self._lacking(place, principals if together else set())}
                 for place in below

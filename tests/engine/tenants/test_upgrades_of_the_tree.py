@@ -116,3 +116,16 @@ def test_facts_inside_a_built_in_stop_its_removal(tenant: Tenants, tmp_path: Pat
     )
     upgrade(auth, loaded(tmp_path, PLAIN))
     assert [*reopened(auth).list("team")] == ["team:all"]
+
+
+def test_missing_member_of_a_hidden_group_stops_the_upgrade_that_shows_it(tenant: Tenants, tmp_path: Path) -> None:
+    hidden = {**PLAIN, "TEAMS": f"{PLAIN['TEAMS']}, 'team:ops': {{hidden: true}}"}
+    auth = opened(tenant, tmp_path, hidden, [*USERS, "member user:u of team:ops"])
+    auth.change("drop user:u")
+    shown = loaded(tmp_path, {**PLAIN, "TEAMS": f"{PLAIN['TEAMS']}, 'team:ops': {{}}"})
+    reason = "member user:u of team:ops: user:u does not exist, and team:ops is not hidden in notes"
+    with pytest.raises(Invalid, match=f"1 of its facts .*\n{reason}; add user:u first"):
+        upgrade(auth, shown)
+    auth.change_all(["add user:u", "remove user:u from team:ops"])
+    upgrade(auth, shown)
+    assert [*reopened(auth).members("team:ops").answer] == []
