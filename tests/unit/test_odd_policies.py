@@ -102,6 +102,28 @@ operations:
     assert loaded(text.replace("MEMBERS", "user"), tmp_path)
 
 
+def test_second_object_at_a_place_that_some_objects_lack(tmp_path: Path) -> None:
+    text = """
+policy: loose
+title: Docs in folders, and docs beside them
+source: A test
+types:
+  org: {}
+  user: {in: org, kind: user}
+  folder: {in: org}
+  doc: {in: "org, folder"}
+grants: {to: user}
+privileges:
+  READ: {on: "org, folder"}
+operations:
+  doc: {run: {if: READ(with.x), with: {x: folder}}, see: "can(run, object, x=folder)", list: "READ(folder)"}
+"""
+    facts = ["add user:u", "add folder:f", "add doc:f.d", "add doc:loose", "allow READ on folder:f to user:u"]
+    auth = authorizer(loaded(text, tmp_path), facts, root="r")
+    for name in ("see", "list"):
+        assert [ref for ref in auth.list("doc") if auth.check("user:u", name, ref)] == ["doc:f.d"]
+
+
 def test_every_of_nothing_is_true_and_only_objects_are_counted(tmp_path: Path) -> None:
     text = """
 policy: nothing
