@@ -84,9 +84,6 @@ class ReferencePage(ReferenceTable[str]):
     def columns(self) -> Mapping[str, TypedColumn]:
         return {"ref": TypedColumn("text", self.answer)}
 
-    def _metadata(self) -> dict[str, str]:
-        return {**super()._metadata(), "ends_due": "true" if self.ends_due else "false"}
-
 
 class Listing:
     """The references that a question lists, in byte order, without duplicates. It can be iterated more than once.

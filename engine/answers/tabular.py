@@ -63,8 +63,8 @@ class Tabular(Frozen, Generic[Entry]):
         """The list as a table of pyarrow.
 
         The metadata of its schema has the texts `question` (JSON), `revision` (a number) and `complete` (true or
-        false); that of a list of who or what is allowed, also `ends_due` (true or false). Raises ModuleNotFoundError if
-        pyarrow is not installed.
+        false), and `ends_due` (true or false) if the list has it. Raises ModuleNotFoundError if pyarrow is not
+        installed.
         """
         require_extra("arrow", "to_arrow()")
         import pyarrow as pa
@@ -84,11 +84,11 @@ class Tabular(Frozen, Generic[Entry]):
         return pa.Table.from_arrays(arrays, schema=schema)
 
     def _metadata(self) -> dict[str, str]:
-        return {
-            "question": self.question.model_dump_json(),
-            "revision": str(self.revision),
-            "complete": "true" if self.complete else "false",
-        }
+        found = {"question": self.question.model_dump_json(), "revision": str(self.revision)}
+        for flag in ("complete", "ends_due"):
+            if flag in type(self).model_fields:
+                found[flag] = "true" if getattr(self, flag) else "false"
+        return found
 
     def _repr_html_(self) -> str:
         columns = {name: [*map(cell_text, column.cells)] for name, column in self.columns().items()}

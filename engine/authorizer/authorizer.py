@@ -64,6 +64,7 @@ from grantpath.graph.client.credentials import Auth, Provider
 from grantpath.graph.embedded.connect import connection
 from grantpath.graph.errors import Conflict, GrantpathError, Inconsistent, Invalid, InvalidInput, Refused, Unknown
 from grantpath.graph.extras import is_installed
+from grantpath.graph.frozen import Frozen
 from grantpath.graph.guard.store import STALL_LIMIT, Store
 from grantpath.graph.language.inputs import require_flag, require_number, require_second_objects
 from grantpath.graph.language.statement import Check, Effect, Which, Who
@@ -81,6 +82,7 @@ Outcome = Change | Refused | Invalid  # of a statement that is made alone
 Asked = tuple[Check, ResolvedQuestion]
 Found = TypeVar("Found", Explanation, Revocation)
 Answered = TypeVar("Answered")
+Seen = TypeVar("Seen", bound=Frozen)
 READER_MEMORY = 512  # MiB of facts, at most, that a user who may only read keeps because some of them have ended
 
 # Lists of results: in the class, `list` is the method of that name.
@@ -505,10 +507,9 @@ class Authorizer(OpenTenant):
         InvalidReference, InvalidInput, Inconsistent, Unavailable.
         """
         question = require_question(ShowEntity, ref=ref)
-        past = None if as_of is None else self._past(as_of, at_least)
-        if past is not None:
-            return past.at_one_revision(partial(entity_view.show, past, question, None))
-        return self.at_one_revision(partial(entity_view.show, self, question, at_least))
+        if as_of is not None:
+            return entity_view.show(self._past(as_of, at_least), question, None)
+        return self._inspected(at_least, lambda view: entity_view.show(view, question, at_least))
 
     @retry_on_upgrade
     def grants(
@@ -529,7 +530,8 @@ class Authorizer(OpenTenant):
         Raises as `list`.
         """
         question = require_question(ListGrants, on=on, to=to, privilege=privilege, effect=effect)
-        return lookup.grants(self, question, PageRequest(limit, after, at, at_least))
+        page = PageRequest(limit, after, at, at_least)
+        return self._inspected(at_least, lambda view: lookup.grants(view, question, page), at)
 
     @retry_on_upgrade
     def members(
@@ -547,7 +549,8 @@ class Authorizer(OpenTenant):
         Raises as `list`.
         """
         question = require_question(ListMembers, container=container, all=all)
-        return lookup.members(self, question, PageRequest(limit, after, at, at_least))
+        page = PageRequest(limit, after, at, at_least)
+        return self._inspected(at_least, lambda view: lookup.members(view, question, page), at)
 
     @retry_on_upgrade
     def memberships(
@@ -562,7 +565,8 @@ class Authorizer(OpenTenant):
     ) -> MembershipPage:
         """The groups and roles that a subject belongs to directly; with `all` also through others. Raises as `list`."""
         question = require_question(ListMemberships, member=member, all=all)
-        return lookup.memberships(self, question, PageRequest(limit, after, at, at_least))
+        page = PageRequest(limit, after, at, at_least)
+        return self._inspected(at_least, lambda view: lookup.memberships(view, question, page), at)
 
     @retry_on_upgrade
     def ending(self, *, within: timedelta | None = None, limit: int = USUAL, at_least: int | None = None) -> EndingPage:
@@ -594,7 +598,12 @@ class Authorizer(OpenTenant):
         """
         given = require_second_objects(with_)
         question = require_question(ListAbilities, subject=subject, object=object, as_role=as_role, with_=given)
-        return abilities(self, question, at_least)
+        graph = GraphSource(self.ask, self.policy, self.root, self.at_one_revision, at_least)
+
+        def asked(view: "Authorizer | PastRoot") -> Abilities:
+            return abilities(view, question, graph.answers if isinstance(view, Authorizer) else view.answers)
+
+        return self._inspected(at_least, asked)
 
     @retry_on_upgrade
     def question(self, name: str, /, *, limit: int | None = None, **parameters: str) -> CatalogueAnswer:
@@ -630,7 +639,8 @@ class Authorizer(OpenTenant):
         question = require_question(
             ListEntities, type=type, under=under, owned_by=owned_by, without_owner=without_owner, like=like
         )
-        return lookup.entities(self, question, PageRequest(limit, after, at, at_least))
+        page = PageRequest(limit, after, at, at_least)
+        return self._inspected(at_least, lambda view: lookup.entities(view, question, page), at)
 
     # ---- the past ---------------------------------------------------------------------------------------------------
 
@@ -1021,6 +1031,21 @@ class Authorizer(OpenTenant):
         from grantpath.engine.past.past_root import PastRoot
 
         return PastRoot(self.tenant, FactSet(version, self.policy, self.root))
+
+    def _inspected(
+        self, at_least: int | None, work: "Callable[[Authorizer | PastRoot], Seen]", at: int | None = None
+    ) -> Seen:
+        """What `work` finds in the root, or beside facts that have ended in the facts without these; see `_asked`.
+
+        `at`: the revision of the pages before, which are of all facts that are stored then."""
+        if at is not None:
+            return work(self)
+
+        def seen() -> Seen:
+            facts = self._beside_ended(at_least)
+            return work(self) if facts is None else work(facts).model_copy(update={"ends_due": True})
+
+        return self._asked(seen)
 
     def _answers(self, questions: Sequence[ResolvedQuestion], at_least: int | None, past: "PastRoot | None") -> Checked:
         """The answers to checks in order, and a row with their revision."""

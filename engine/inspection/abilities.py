@@ -5,11 +5,12 @@ user who belongs only to it: its own grants and ownership count, and those of ev
 one at a time, a role acts alone, and a group acts with the roles that it holds directly, or with `as_role`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from grantpath.engine.answers import request
 from grantpath.engine.answers.request import ResolvedQuestion
+from grantpath.engine.answers.source import Checked
 from grantpath.engine.inspection.models import Abilities, Ability, ListAbilities
 from grantpath.engine.inspection.root_view import RootView, subject_of
 from grantpath.engine.policy.clauses import NEVER, Clauses
@@ -21,8 +22,10 @@ from grantpath.graph.language.reference import Reference
 from grantpath.graph.messages import indefinite, short
 
 
-def abilities(view: RootView, question: ListAbilities, at_least: int | None) -> Abilities:
-    """The abilities of one subject on one object, at one revision.
+def abilities(
+    view: RootView, question: ListAbilities, answers: Callable[[Sequence[ResolvedQuestion]], Checked]
+) -> Abilities:
+    """The abilities of one subject on one object; `answers` decides checks, all at one revision.
 
     Raises Unknown with similar names, InvalidReference, Invalid, Inconsistent, Unavailable.
     """
@@ -40,10 +43,10 @@ def abilities(view: RootView, question: ListAbilities, at_least: int | None) -> 
         if not lacking[name]
     }
     existence = _existence(view, subject, object_, given, role)
-    [found, *answers], row = request.answers(view.ask, [existence, *asked.values()], at_least)
+    [found, *decided], row = answers([existence, *asked.values()])
     view.require_existing(existence.needed, found["known"])
     allowed = {
-        name: any(one["allowed"] for one in answer["acting"]) for name, answer in zip(asked, answers, strict=True)
+        name: any(one["allowed"] for one in answer["acting"]) for name, answer in zip(asked, decided, strict=True)
     }
     answer = tuple(Ability(name=name, allowed=allowed.get(name), needs=lacking[name]) for name in takes)
     words = {"subject": subject.text, "object": object_.text, "as_role": role}

@@ -1,5 +1,7 @@
 """`show`: one entity, its place in the tree, its owner, and its memberships and grants, all of one revision."""
 
+from functools import partial
+
 from grantpath.engine.inspection import lookup
 from grantpath.engine.inspection.models import (
     EdgeCounts,
@@ -14,11 +16,15 @@ from grantpath.engine.inspection.root_view import Ask, PageRequest, RootView
 SHOWN = 50  # entries of each list
 
 
-def show(view: RootView, question: ShowEntity, at_least: int | None, ask: Ask) -> EntityView:
-    """The entity; `ask` reads at one revision. Of each list it has the first SHOWN entries.
+def show(view: RootView, question: ShowEntity, at_least: int | None) -> EntityView:
+    """The entity, read at one revision. Of each list it has the first SHOWN entries.
 
     Raises Unknown with similar names, InvalidReference, Inconsistent, Unavailable.
     """
+    return view.at_one_revision(partial(_show, view, question, at_least))
+
+
+def _show(view: RootView, question: ShowEntity, at_least: int | None, ask: Ask) -> EntityView:
     policy, ref = view.policy, view.policy.reference(question.ref, view.root)
     beside = policy.beside_the_tree if ref == view.root else []
     row = ask("show_entity", at_least=at_least, ref=ref.text, hidden=policy.hidden, beside=beside)

@@ -73,7 +73,8 @@ class AskCatalogue(Frozen):
 
 # ---- answers -------------------------------------------------------------------------------------------------------
 class Grant(Frozen):
-    """One grant, as it is stored. `until`: when it ends, None if it does not; always None in a past state."""
+    """One grant, as it is stored. `until`: when it ends, None if it does not; always None in a past state, and in a
+    list with `ends_due`."""
 
     effect: Effect
     privilege: str
@@ -90,7 +91,7 @@ class Grant(Frozen):
 
 class Membership(Frozen):
     """One membership. `path` is a shortest path from the member to the container, both included. `until`: when a direct
-    membership ends, None if it does not; always None in a past state."""
+    membership ends, None if it does not; always None in a past state, and in a list with `ends_due`."""
 
     member: str
     container: str
@@ -108,6 +109,7 @@ class EntityPage(ReferenceTable[str]):
 
     question: ListEntities
     answer: tuple[str, ...]
+    ends_due: bool = False  # as in Decision
     after: str | None  # the last entry if more follow: pass it as `after` for the next page, and `revision` as `at`
 
     def references(self) -> Iterable[str]:
@@ -122,6 +124,7 @@ class GrantPage(Tabular[Grant]):
 
     question: ListGrants
     answer: tuple[Grant, ...]
+    ends_due: bool = False  # as in Decision
     after: str | None  # the statement of the last grant if more follow, as in EntityPage
 
     def columns(self) -> Mapping[str, TypedColumn]:
@@ -139,6 +142,7 @@ class MembershipPage(ReferenceTable[Membership]):
 
     question: ListMembers | ListMemberships
     answer: tuple[Membership, ...]
+    ends_due: bool = False  # as in Decision
     after: str | None  # the reference of the last entry if more follow, as in EntityPage
 
     def references(self) -> Iterable[str]:
@@ -217,6 +221,7 @@ class EntityView(Frozen):
 
     question: ShowEntity
     revision: int  # the revision of the root that was read
+    ends_due: bool = False  # as in Decision
     ref: str
     type: str
     exists: bool
@@ -264,6 +269,7 @@ class Abilities(Tabular[Ability]):
     complete: bool = True
     question: ListAbilities
     answer: tuple[Ability, ...]
+    ends_due: bool = False  # as in Decision
 
     def columns(self) -> Mapping[str, TypedColumn]:
         return {

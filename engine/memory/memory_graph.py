@@ -25,7 +25,7 @@ from grantpath.engine.facts.set.fact_version import (
     members,
 )
 from grantpath.engine.facts.set.memory_check import MemoryChecks
-from grantpath.engine.facts.set.memory_paths import MemoryPaths, existing_below
+from grantpath.engine.facts.set.memory_paths import MemoryPaths
 from grantpath.engine.facts.set.memory_views import MemoryViews
 from grantpath.engine.facts.set.renamed_facts import facts_of
 from grantpath.engine.policy.clauses import Atom, Clauses
@@ -35,7 +35,7 @@ from grantpath.engine.policy.renamed import Renamed
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.guard.transaction import Row
 from grantpath.graph.language.ends import end_of
-from grantpath.graph.language.reference import Reference, length_of, name_of, type_of
+from grantpath.graph.language.reference import Reference, length_of, type_of
 from grantpath.graph.language.statement import parse_statement
 from grantpath.graph.language.stored_fact import PARTS, StoredFact, fact_text
 
@@ -120,33 +120,6 @@ class MemoryGraph:
 
     def _owned_objects(self, subject: str) -> list[Row]:
         return [{"owned": sorted(self._views.owned(subject))}]
-
-    def _list_entities(
-        self,
-        needed: Sequence[str],
-        type: str,
-        under: str,
-        owner: str,
-        without_owner: bool,
-        like: str,
-        hidden: Sequence[str],
-        after: str,
-        limit: int,
-    ) -> list[Row]:
-        listed = self.version.listed.get(type, [])
-        if under:
-            listed = existing_below(self.facts, type, self.policy.reference(under, self.root))
-        found = [
-            ref
-            for ref in listed
-            if ref > after
-            and ref not in hidden
-            and (not owner or self._views.owner(ref) == owner)
-            and not (without_owner and self._views.owner(ref))
-            and like.lower() in name_of(ref).lower()
-        ]
-        known = [ref for ref in needed if self._views.is_node(self.policy.reference(ref, self.root))]
-        return [{"known": known, "answer": found[:limit], **self._marks}]
 
     def _check(self, checks: Sequence[Values], conditions: Sequence[Any]) -> list[Row]:
         asking = MemoryChecks(self.facts)

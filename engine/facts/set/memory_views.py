@@ -9,13 +9,13 @@ from grantpath.engine.facts.set.fact_set import FactSet
 from grantpath.engine.facts.set.fact_version import OWNS, TAGGED, has_any, members
 from grantpath.engine.facts.set.memory_paths import MemoryPaths, existing_below, route
 from grantpath.engine.policy.facts import effect_and_privilege
-from grantpath.graph.language.reference import Reference, length_of
+from grantpath.graph.language.reference import Reference, length_of, name_of
 
 TAGS = 50  # tags, and objects of a tag, that show_entity.cypher lists
 
 
 class MemoryViews:
-    """The rows of show_entity.cypher and of the lists that `show` reads, from the facts of one revision."""
+    """The rows of the queries of cypher/inspection, from the facts of one revision; each method has a query's name."""
 
     def __init__(self, facts: FactSet) -> None:
         self._facts = facts
@@ -49,6 +49,35 @@ class MemoryViews:
                 ],
             },
         }
+
+    def list_entities(
+        self,
+        *,
+        needed: Sequence[str],
+        type: str,
+        under: str,
+        owner: str,
+        without_owner: bool,
+        like: str,
+        hidden: Sequence[str],
+        after: str,
+        limit: int,
+    ) -> dict[str, Any]:
+        """The existing entities of a type that match all filters, in byte order."""
+        listed = self._version.listed.get(type, [])
+        if under:
+            listed = existing_below(self._facts, type, self._facts.reference(under))
+        found = [
+            ref
+            for ref in listed
+            if ref > after
+            and ref not in hidden
+            and (not owner or self.owner(ref) == owner)
+            and not (without_owner and self.owner(ref))
+            and like.lower() in name_of(ref).lower()
+        ]
+        known = [ref for ref in needed if self.is_node(self._facts.reference(ref))]
+        return {"known": known, "answer": found[:limit]}
 
     def list_members(self, *, ref: str, all: bool, after: str, limit: int, hidden: Sequence[str]) -> dict[str, Any]:
         """The members of a group or role, each with a shortest path."""

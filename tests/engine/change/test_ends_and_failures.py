@@ -255,6 +255,11 @@ ASKED: dict[str, Callable[[Authorizer], Any]] = {
     ),
     "filter": lambda reader: [bool(reader.filter("user:bob", name, [TABLE])) for name in NAMES],
     "explain": lambda reader: [reader.explain("user:bob", name, TABLE).allowed for name in NAMES],
+    "show": lambda reader: [
+        any(each.privilege == name for each in reader.show(TABLE).grants_on.answer) for name in NAMES
+    ],
+    "grants": lambda reader: [bool(reader.grants(on=TABLE, privilege=name).answer) for name in NAMES],
+    "can": lambda reader: [name in reader.can("user:bob", TABLE).allowed for name in NAMES],
     "who": lambda reader: [any(reader.who(name, TABLE)) for name in NAMES],
     "which": lambda reader: [any(reader.which("table", "user:bob", name)) for name in NAMES],
 }
@@ -414,6 +419,25 @@ def test_explanation_is_answered_beside_what_has_ended_though_no_check_was_asked
             explanation = reader.explain("user:bob", "SELECT_TABLE", TABLE)
             assert (explanation.allowed, explanation.ends_due) == (False, True)
             reader.store._reader_until = 0.0  # as a minute later
+
+
+def test_lists_of_a_user_who_may_only_read_say_that_facts_have_ended(auth: Authorizer, clock: Clock) -> None:
+    auth.change_all(["add user:eve", f"member user:eve of role:r until {EARLY}"])
+    asked: list[Callable[[Authorizer], Any]] = [
+        lambda reader: reader.members("role:r"),
+        lambda reader: reader.memberships("user:eve"),
+        lambda reader: reader.list("table", under="catalog:hr"),
+        lambda reader: reader.show("role:r").members.model_copy(update={"ends_due": reader.show("role:r").ends_due}),
+    ]
+    with as_reader(auth, timeout=10.0) as reader:
+        before = [ask(reader) for ask in asked]
+        assert not any(each.ends_due for each in before)
+        clock(EARLY)
+        after = [ask(reader) for ask in asked]
+        assert all(each.ends_due and each.revision == before[0].revision for each in after)
+        assert [len(each) for each in after] == [len(before[0]) - 1, 0, len(before[2]), len(before[3]) - 1]
+        with pytest.raises(Inconsistent, match="run `grantpath expire --watch"):
+            reader.members("role:r", after="user:bob", at=before[0].revision)
 
 
 def test_copy_leaves_the_question_to_the_database_if_another_client_removes_what_has_ended(
