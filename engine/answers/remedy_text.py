@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from grantpath.engine.answers.evaluation import Evaluation
 from grantpath.engine.answers.remedy_candidates import Candidate
 from grantpath.engine.policy.facts import Fact, FactKind
+from grantpath.graph.language.reference import type_of
 
 SHOWN = 3  # the number of descendants that a text names
 REASONS = 3
@@ -78,6 +79,8 @@ def _why_impossible(evaluation: Evaluation, fact: Fact) -> str:
             return f"{evaluation.subject} cannot become the owner of {entity}"
         case FactKind.HOLDS if entity in evaluation.policy.hidden:
             return "the operator sets the members"
+        case FactKind.HOLDS if evaluation.one_role and evaluation.policy.file.types[type_of(entity)].kind == "group":
+            return f"a role acts alone, and none is in {entity}"
         case FactKind.HOLDS:
             return f"{evaluation.as_role or evaluation.subject} cannot be in {entity}"
         case FactKind.EXISTS:

@@ -412,6 +412,10 @@ class Expander:
         typed = places[0]
         if name in ("holds", "self") and not self._fits(name, place, typed, scope):
             return NEVER
+        is_group = self.names.types[typed.type].kind == "group"
+        if name == "holds" and is_group and self.file.ask.one_role and not scope.all_roles:
+            text = f"with `ask.one_role` a role acts alone, and none is in {indefinite(typed.type)}; remove it"
+            self.never_holds.append((tuple(scope.key), f"holds({place}) never holds: {text}"))
         if name == "owner":
             if not self.names.types[typed.type].owned_by and place != "grantee":
                 owned = typed.type

@@ -6,7 +6,7 @@ import pytest
 
 from grantpath.engine import InvalidPolicy
 from grantpath.engine.memory.memory_authorizer import authorizer
-from grantpath.engine.policy.policy import Policy, load
+from grantpath.engine.policy.policy import Policy, load, warnings
 
 COUNTED = """
 policy: counted
@@ -100,6 +100,37 @@ operations:
     with pytest.raises(InvalidPolicy, match=r"a role acts alone and cannot be in a group; remove role"):
         loaded(text.replace("MEMBERS", '"user, role"'), tmp_path)
     assert loaded(text.replace("MEMBERS", "user"), tmp_path)
+
+
+def test_group_is_not_held_by_a_role_that_acts_alone(tmp_path: Path) -> None:
+    text = """
+policy: alone
+title: Roles that act alone, and groups
+source: A test
+types:
+  org: {}
+  user: {in: org, kind: user}
+  group: {in: org, kind: group}
+  role: {in: org, kind: role}
+members: {group: user, role: user}
+grants: {to: role}
+ask: {one_role: true}
+privileges:
+  READ: {on: org}
+operations:
+  group: {talk: {if: holds(group) or holds(role:staff)ALL}}
+builtin: {'role:staff': {held_by_every: user}}
+"""
+    facts = ["add user:u", "add group:g", "member user:u of group:g"]
+    alone = text.replace(" or holds(role:staff)ALL", "")
+    auth = authorizer(loaded(alone, tmp_path), facts, root="r")
+    told = "holds(group) never holds: with `ask.one_role` a role acts alone, and none is in a group; remove it"
+    assert [each.partition("talk: ")[2] for each in warnings(str(tmp_path / "policy.yaml"))] == [told]
+    explained = auth.explain("user:u", "talk", "group:g")
+    assert explained.missing == ["no change allows it: a role acts alone, and none is in group:g"]
+    together = text.replace(" or holds(role:staff)ALL", ", all_roles: true")
+    assert authorizer(loaded(together, tmp_path), facts, root="r").check("user:u", "talk", "group:g")
+    assert warnings(str(tmp_path / "policy.yaml")) == []
 
 
 def test_second_object_at_a_place_that_some_objects_lack(tmp_path: Path) -> None:
