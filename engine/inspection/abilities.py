@@ -88,7 +88,8 @@ def _existence(
     needed += [*(ref.text for ref in given.values()), subject.text, *([role] if role else [])]
     up = tuple(at for at, _ in view.policy.chain(object_, view.root))
     never = Requirement("", object_.type, NEVER, False, {}, missing, up)
-    return ResolvedQuestion(never, {}, object_, {}, subject, None, False, needed)
+    places = request.places(view.policy, view.root, object_, {})
+    return ResolvedQuestion(never, places, object_, {}, subject, None, False, needed)
 
 
 def _resolved(
