@@ -4,14 +4,14 @@ In the same run: checks before the end, beside a bare `RETURN 1`.
 """
 
 import argparse
-import statistics
 import tempfile
 import threading
 import time
 import uuid
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+
+from figures import median
 
 from grantpath.engine import Authorizer
 from grantpath.engine.tenants import registry
@@ -53,7 +53,7 @@ def _estate(folder: Path, grants: int, end: str) -> None:
 
 
 def _compare(auth: Authorizer, end: datetime, readers: int) -> None:
-    bare, before = _median(lambda: auth.store.read("RETURN 1 AS one", {})), _median(lambda: _ask(auth))
+    bare, before = median(lambda: auth.store.read("RETURN 1 AS one", {})), median(lambda: _ask(auth))
     print(f"a check before the end: {before:.2f} ms, {before / bare:.2f} x RETURN 1")
     waits: list[tuple[float, bool, float]] = []
     errors: list[GrantpathError] = []
@@ -90,16 +90,6 @@ def _compare(auth: Authorizer, end: datetime, readers: int) -> None:
 
 def _ask(auth: Authorizer) -> bool:
     return auth.check("user:u", "SELECT_TABLE", "table:c.s.t1").allowed
-
-
-def _median(work: Callable[[], object]) -> float:
-    """Milliseconds."""
-    taken = []
-    for _ in range(300):
-        began = time.perf_counter()
-        work()
-        taken.append(time.perf_counter() - began)
-    return statistics.median(taken) * 1_000
 
 
 if __name__ == "__main__":

@@ -4,13 +4,13 @@ In the same run: checks before, beside a bare `RETURN 1`, and how soon a copy in
 """
 
 import argparse
-import statistics
 import tempfile
 import threading
 import time
 import uuid
-from collections.abc import Callable
 from pathlib import Path
+
+from figures import median
 
 from grantpath.engine import Authorizer
 from grantpath.engine.tenants import registry
@@ -46,7 +46,7 @@ def _estate(folder: Path, tables: int) -> None:
 
 
 def _rename(auth: Authorizer, root: str, tables: int, times: int) -> None:
-    bare, before = _median(lambda: auth.store.read("RETURN 1 AS one", {})), _median(lambda: _ask(auth))
+    bare, before = median(lambda: auth.store.read("RETURN 1 AS one", {})), median(lambda: _ask(auth))
     print(f"a check before: {before:.2f} ms, {before / bare:.2f} x RETURN 1")
     with Authorizer.open(root, replica=True, timeout=60) as copied:
         copied.check("user:u", "USE_CATALOG", "catalog:other")
@@ -80,16 +80,6 @@ def _ask_until(auth: Authorizer, done: threading.Event, waits: list[float]) -> N
 
 def _ask(auth: Authorizer) -> bool:
     return auth.check("user:u", "USE_CATALOG", "catalog:other").allowed
-
-
-def _median(work: Callable[[], object]) -> float:
-    """Milliseconds."""
-    taken = []
-    for _ in range(300):
-        began = time.perf_counter()
-        work()
-        taken.append(time.perf_counter() - began)
-    return statistics.median(taken) * 1_000
 
 
 if __name__ == "__main__":

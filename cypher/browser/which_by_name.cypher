@@ -146,7 +146,7 @@ CALL (root, policy, rule, type, seconds, actor, acts, as_role, clauses, asked) {
       UNWIND [place.type] + [each IN shared WHERE each.node = place | each.name] AS name
       WITH CASE name WHEN place.type THEN place ELSE top END AS place, property + name AS fact WHERE fact IN relevant OR place = top
       WITH place, collect(fact) AS granted
-      // each place inherits the facts of those above it; a subject without an owner or grants has no path to the root object
+      // each place inherits the facts of those above it; some subjects have no path to the root object
       MATCH (place)-[:CHILD_OF*0..]->(up) UNWIND CASE WHEN up:Securable THEN [up] ELSE [up, top] END AS above
       WITH above, collect(place) AS inside, head(collect(CASE place WHEN above THEN granted END)) AS granted
       UNWIND inside AS place WITH place, head(collect(CASE place WHEN above THEN granted END)) AS granted,

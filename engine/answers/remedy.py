@@ -185,17 +185,16 @@ class _Planner:
                 if self._evaluation.policy.names.privileges[privilege].membership:
                     return None  # the remedy names the membership instead
                 first = [] if self._evaluation.policy.grants_on_missing else self._missing(at)
-                cost = remedy_cost.of_grant(self._evaluation, privilege, at) + remedy_cost.STATEMENT * len(first)
-                return self._plan(fact, [*first, f"allow {privilege} on {entity} to {candidate.grantee}"], cost)
+                statement = f"allow {privilege} on {entity} to {candidate.grantee}"
+                return self._plan_after(first, fact, statement, remedy_cost.of_grant(self._evaluation, privilege, at))
             case FactKind.OWNS:
                 own = () if self._evaluation.one_role else (self._evaluation.subject.text,)
                 owners = [f"owner {ref} of {entity}" for ref in (*own, candidate.grantee)]
                 accepted = [each for each in owners if self._accepted(each)]
                 if not accepted:
                     return None
-                first = self._missing(at)
-                cost = remedy_cost.of_ownership(self._evaluation, at) + remedy_cost.STATEMENT * len(first)
-                return self._plan(fact, [*first, accepted[0]], cost)
+                cost = remedy_cost.of_ownership(self._evaluation, at)
+                return self._plan_after(self._missing(at), fact, accepted[0], cost)
             case FactKind.HOLDS:
                 return self._membership(fact, entity, candidate)
             case FactKind.EXISTS:
@@ -216,9 +215,13 @@ class _Planner:
             members.add(self._evaluation.subject.text)
         if self._context and any((member, container) in self._context.cycles for member in members):
             return None
-        first = self._missing(fact.place)
-        cost = remedy_cost.of_membership(self._evaluation, container) + remedy_cost.STATEMENT * len(first)
-        return self._plan(fact, [*first, f"member {candidate.joiner} of {container}"], cost)
+        cost = remedy_cost.of_membership(self._evaluation, container)
+        statement = f"member {candidate.joiner} of {container}"
+        return self._plan_after(self._missing(fact.place), fact, statement, cost)
+
+    def _plan_after(self, first: Sequence[str], fact: Fact, statement: str, cost: int) -> RemedyStep | None:
+        """The step of a statement, which needs what the first ones add."""
+        return self._plan(fact, [*first, statement], cost + remedy_cost.STATEMENT * len(first))
 
     def _missing(self, at: str) -> list[str]:
         """The statements that add a place, if it is known not to exist."""

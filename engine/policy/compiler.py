@@ -553,9 +553,11 @@ class Expander:
     def _bound(self, tree: Can, name: str, entry: ConditionEntry, scope: Scope) -> dict[str, TypedPlace] | None:
         """The second objects of `can(...)`, without those that refer to a second object that the question omits, or to
         a place that this object does not have; None if the operation needs one of these."""
-        omitted = {key for key, place in tree.with_ if scope.omits(place)}
+        named = dict(tree.with_)
         bound = {
-            key: typed for key, place in tree.with_ if key not in omitted and (typed := self._nearest(place, scope))
+            key: typed
+            for key, place in named.items()
+            if not scope.omits(place) and (typed := self._nearest(place, scope))
         }
         for key, typed in bound.items():
             if key not in entry.with_:
@@ -566,12 +568,11 @@ class Expander:
                     scope.key, f"{name} takes {key}={entry.with_[key].type}, not {typed.type}; name another place"
                 )
         for key, second in sorted(entry.with_.items()):
-            if key not in bound and key in dict(tree.with_) and not second.optional:
+            if key in bound or second.optional:
+                continue
+            if key in named:
                 return None  # the question omits it, or nothing is at its place
-            if key not in bound and not second.optional:
-                raise PolicyProblem(
-                    scope.key, f"{name} needs a second object; write can({name}, place, {key}=with.{key})"
-                )
+            raise PolicyProblem(scope.key, f"{name} needs a second object; write can({name}, place, {key}=with.{key})")
         return bound
 
     # ---- places ----------------------------------------------------------------------------------------------

@@ -86,7 +86,7 @@ class UpgradeFacts:
     def _missing_members(self, there: set[str]) -> Iterator[str]:
         """Members of a role that was hidden and is not any more must exist, as those of every other role."""
         shown = {*self._old.hidden} - {*self._new.hidden}
-        for row in self._tables["members"]:
+        for row in self._tables["members"] if shown else ():
             if row[1] in shown and row[0] not in there and row[0] not in self._new.builtins:
                 why = f"{row[0]} does not exist, and {row[1]} is not hidden in {self._new.name}; add {row[0]} first"
                 yield f"{said('members', row)}: {why}"

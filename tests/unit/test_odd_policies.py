@@ -65,7 +65,7 @@ def test_plan_counts_the_objects_of_every_type_beside_types_in_themselves(tmp_pa
     grant = "allow READ on page:a.p to user:u"
     gained = {name for each in auth.plan([grant]).effects.effects for name in each.names}
     auth.change(grant)
-    assert not auth.check("user:u", "sweep", "area:a")  # there is no READ on the shelf
+    assert not auth.check("user:u", "sweep", "area:a")  # READ cannot be granted on shelves
     assert auth.check("user:u", "leaf", "area:a")
     assert gained == {"leaf", "READ"}
 
