@@ -16,7 +16,7 @@ OPTIONAL MATCH (mark:Revision {root: $root})
 WITH mark, coalesce(mark.chain, mark.root + ' ' + coalesce(mark.made, '')) AS chain, head(COLLECT {
     MATCH (change:Change {root: $root})
     WHERE change.revision >= 0 AND change.hash IS NOT NULL // so that the index on (root, revision) is read from its end
-    RETURN change {.hash, .at} AS entry ORDER BY change.revision DESC LIMIT 1
+    RETURN change {.hash, .at} AS entry ORDER BY change.root DESC, change.revision DESC LIMIT 1
   }) AS newest
 RETURN mark.revision AS revision, mark.begun AS begun, coalesce(mark.made, '') AS made, mark.loading AS loading,
   mark.loading_what AS what, mark.digest AS policy,

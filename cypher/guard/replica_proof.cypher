@@ -20,7 +20,7 @@ RETURN revision, begun, made, chain, policy, due,
   // nothing has changed since: the log is not searched, because that would take longer than all the rest
   CASE revision WHEN $after THEN [] ELSE COLLECT {
     MATCH (change:Change {root: $root}) WHERE change.revision > $after
-    WITH change ORDER BY change.revision LIMIT toInteger($limit)
+    WITH change ORDER BY change.root, change.revision LIMIT toInteger($limit)
     RETURN {revision: change.revision, facts: change.facts, added: change.added, removed: change.removed,
       parts: change.parts, renamed: change.renamed, upgrade: change.policy_after IS NOT NULL, pruned: change.pruned_revision}
   } END AS entries

@@ -17,13 +17,12 @@
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', now: null, limit: 20, after: 0, before: null, id: null, actor: null, object: null, subject: null, former: null, since: null, until: null}
 MATCH (before:Revision {root: $root})
-WITH before.revision AS revision, before.begun AS begun
-CALL () {
-  OPTIONAL MATCH (request:Request {root: $root, id: $id}) // a batch, whose changes have their own ids
-  WITH coalesce(request.ids, []) AS batch
+OPTIONAL MATCH (request:Request {root: $root, id: $id}) // a batch, whose changes have their own ids
+WITH before.revision AS revision, before.begun AS begun, coalesce(request.ids, []) AS batch
+CALL (batch) {
   MATCH (change:Change {root: $root})
   WHERE change.revision > $after // so that the index on (root, revision) is used
-    AND change.revision < coalesce($before, change.revision + 1)
+    AND change.revision < coalesce($before, 9223372036854775807)
     AND ($id IS NULL OR change.id = $id OR change.id IN batch)
     AND ($actor IS NULL OR change.actor = $actor)
     AND ($object IS NULL OR change.object = $object OR $object IN coalesce(change.touched, [])
@@ -34,7 +33,7 @@ CALL () {
       MATCH (delta:Delta {root: $root, revision: change.revision}) WHERE change.parts > 0 AND $subject IN delta.touched })
     AND ($since IS NULL OR change.at >= $since)
     AND ($until IS NULL OR change.at < $until)
-  WITH change ORDER BY change.revision DESC LIMIT toInteger($limit)
+  WITH change ORDER BY change.root DESC, change.revision DESC LIMIT toInteger($limit)
   WITH change ORDER BY change.revision
   RETURN collect(change {.revision, .id, at: toString(change.at), .actor, .as_role, .statement, .object, .subject,
                          .hash}) AS changes
@@ -42,7 +41,7 @@ CALL () {
 MATCH (after:Revision {root: $root})
 WITH *, head(COLLECT {
     MATCH (first:Change {root: $root}) WHERE first.revision >= 0
-    RETURN first {.revision, .previous} AS entry ORDER BY first.revision LIMIT 1
+    RETURN first {.revision, .previous} AS entry ORDER BY first.root, first.revision LIMIT 1
   }) AS first
 RETURN changes, CASE WHEN first.previous <> '' THEN first.revision END AS begins, revision, begun, after.revision AS revision_after, after.begun AS begun_after,
   coalesce(after.ends <= coalesce($now, datetime.realtime().epochSeconds), false) AS due

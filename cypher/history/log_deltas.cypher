@@ -13,7 +13,7 @@ MATCH (before:Revision {root: $root})
 WITH before.revision AS revision, before.begun AS begun
 CALL () {
   MATCH (change:Change {root: $root}) WHERE change.revision > $after
-  WITH change ORDER BY change.revision LIMIT toInteger($limit)
+  WITH change ORDER BY change.root, change.revision LIMIT toInteger($limit)
   RETURN collect(change {.revision, .facts, .added, .removed, .parts, .renamed, .policy_before, .policy_after}) AS entries
 }
 MATCH (after:Revision {root: $root})

@@ -16,7 +16,7 @@ CALL () {
   MATCH (change:Change {root: $root}) WHERE change.revision >= $after
   WITH change, toInteger(substring(elementId(change), 39)) AS node // an elementId() ends in a number
   WHERE change.revision > $after OR node > $node
-  WITH change, node ORDER BY change.revision, node LIMIT toInteger($limit)
+  WITH change, node ORDER BY change.root, change.revision, node LIMIT toInteger($limit)
   RETURN collect({node: node, entry: properties(change)}) AS entries
 }
 MATCH (after:Revision {root: $root})

@@ -9,13 +9,13 @@
 MATCH (mark:Revision {root: $root})
 WITH mark, coalesce($before, head(COLLECT {
     MATCH (change:Change {root: $root}) WHERE change.revision >= 0 AND change.at >= $since
-    RETURN change.revision AS revision ORDER BY change.revision LIMIT 1
+    RETURN change.revision AS revision ORDER BY change.root, change.revision LIMIT 1
   }), mark.begun + 1) AS bound
 WITH mark, COUNT { MATCH (change:Change {root: $root}) WHERE change.revision < bound } AS entries, head(COLLECT {
     MATCH (change:Change {root: $root}) WHERE change.revision < bound
-    RETURN change {.revision, .hash} AS entry ORDER BY change.revision DESC LIMIT 1
+    RETURN change {.revision, .hash} AS entry ORDER BY change.root DESC, change.revision DESC LIMIT 1
   }) AS newest
 RETURN entries, newest.revision AS up_to, newest.hash AS hash, head(COLLECT {
     MATCH (change:Change {root: $root}) WHERE change.revision >= 0 AND change.hash IS NOT NULL
-    RETURN change.revision AS revision ORDER BY change.revision LIMIT 1
+    RETURN change.revision AS revision ORDER BY change.root, change.revision LIMIT 1
   }) AS chained, coalesce(mark.made, '') AS made

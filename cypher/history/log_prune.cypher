@@ -11,15 +11,15 @@ OPTIONAL MATCH (mark:Revision {root: $root}) WHERE coalesce(mark.made, '') = $ma
 CALL (mark) {
   WITH mark WHERE mark IS NOT NULL
   MATCH (change:Change {root: $root}) WHERE change.revision <= $up_to
-  RETURN change AS entry ORDER BY change.revision LIMIT toInteger($limit)
+  RETURN change AS entry ORDER BY change.root, change.revision LIMIT toInteger($limit)
 UNION ALL
   WITH mark WHERE mark IS NOT NULL
   MATCH (delta:Delta {root: $root}) WHERE delta.revision <= $up_to
-  RETURN delta AS entry ORDER BY delta.revision LIMIT 100 // each can hold 10,000 facts
+  RETURN delta AS entry ORDER BY delta.root, delta.revision LIMIT 100 // each can hold 10,000 facts
 UNION ALL
   WITH mark WHERE mark IS NOT NULL
   MATCH (refusal:Refusal {root: $root}) WHERE refusal.revision < $up_to
-  RETURN refusal AS entry ORDER BY refusal.revision LIMIT toInteger($limit)
+  RETURN refusal AS entry ORDER BY refusal.root, refusal.revision LIMIT toInteger($limit)
 }
 DETACH DELETE entry
 RETURN count(*) AS removed

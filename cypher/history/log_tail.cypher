@@ -11,7 +11,7 @@ MATCH (mark:Revision {root: $root})
 WITH mark, coalesce(mark.chain, mark.root + ' ' + coalesce(mark.made, '')) AS chain, head(COLLECT {
     MATCH (change:Change {root: $root})
     WHERE change.revision >= 0 AND change.hash IS NOT NULL // so that the index on (root, revision) is read from its end
-    RETURN change {.hash, .at} AS entry ORDER BY change.revision DESC LIMIT 1
+    RETURN change {.hash, .at} AS entry ORDER BY change.root DESC, change.revision DESC LIMIT 1
   }) AS newest
 RETURN chain, newest.hash AS head, CASE WHEN newest IS NULL THEN COUNT { (:Change {root: $root}) } END AS unchained,
   datetime.truncate('microsecond', datetime.realtime()) AS at, newest.at AS newest

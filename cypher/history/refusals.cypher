@@ -20,14 +20,14 @@ WITH before.revision AS revision, before.begun AS begun
 CALL () {
   MATCH (refusal:Refusal {root: $root})
   WHERE refusal.revision > $after // so that the index on (root, revision) is used
-    AND refusal.revision < coalesce($before, refusal.revision + 1)
+    AND refusal.revision < coalesce($before, 9223372036854775807)
     AND ($id IS NULL OR refusal.id = $id OR refusal.request = $id)
     AND ($actor IS NULL OR refusal.actor = $actor)
     AND ($object IS NULL OR refusal.object = $object OR refusal.object STARTS WITH $former)
     AND ($subject IS NULL OR refusal.subject = $subject)
     AND ($since IS NULL OR refusal.at >= $since)
     AND ($until IS NULL OR refusal.at < $until)
-  WITH refusal ORDER BY refusal.revision DESC, refusal.at DESC LIMIT toInteger($limit)
+  WITH refusal ORDER BY refusal.root DESC, refusal.revision DESC, refusal.at DESC LIMIT toInteger($limit)
   WITH refusal ORDER BY refusal.revision, refusal.at
   RETURN collect(refusal {.revision, .id, at: toString(refusal.at), .actor, .as_role, .statement, .object, .subject,
                           .reason}) AS refusals

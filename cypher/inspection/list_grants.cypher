@@ -34,9 +34,16 @@ CALL () {
     MATCH (subject:Entity {root: $root, ref: ref})-[grant:ALLOW|DENY]->(object)
     RETURN subject, grant, object
   UNION ALL
+    // in the order of the index, and no further than the page
     UNWIND [root IN [$root] WHERE $on = '' AND $to = ''] AS root
-    MATCH (object:Entity {root: root}) WHERE object.ref >= $after[0]
-    MATCH (subject)-[grant:ALLOW|DENY]->(object)
+    CALL (root) {
+      MATCH (object:Entity {root: root}) WHERE object.ref >= $after[0]
+      MATCH (subject)-[grant:ALLOW|DENY]->(object)
+      WHERE $privilege IN ['', grant.privilege] AND $effect IN ['', type(grant)] AND NOT subject.ref IN $hidden
+        AND NOT object.ref IN $hidden AND [object.ref, subject.ref, grant.privilege, type(grant)] > $after
+      RETURN subject, grant, object
+      ORDER BY object.root, object.ref, subject.ref, grant.privilege, type(grant) LIMIT toInteger($limit)
+    }
     RETURN subject, grant, object
   }
   // 2 the filters

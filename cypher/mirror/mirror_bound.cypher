@@ -7,5 +7,5 @@
 // :params {root: 'metalake:ml', low: '', rows: 3}
 MATCH (entity:Entity {root: $root})
 WHERE entity.ref >= $low
-WITH entity.ref AS bound ORDER BY bound SKIP toInteger($rows) LIMIT 1
-RETURN bound
+WITH entity ORDER BY entity.root, entity.ref SKIP toInteger($rows) LIMIT 1
+RETURN entity.ref AS bound

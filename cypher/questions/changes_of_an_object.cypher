@@ -14,7 +14,7 @@ OPTIONAL CALL (mark, policy) {
   // 1 the entries of the log that name it, the latest first; the root object may have had another name then
   MATCH (change:Change {root: $root}) WHERE change.revision >= 0 AND ($object IN [change.object, change.subject]
     OR $object STARTS WITH policy.root_type + ':' AND change.object STARTS WITH policy.root_type + ':')
-  RETURN change ORDER BY change.revision DESC LIMIT toInteger($limit)
+  RETURN change ORDER BY change.root DESC, change.revision DESC LIMIT toInteger($limit)
 }
 RETURN change.revision AS revision, change.at AS at, change.actor AS actor, change.statement AS statement, CASE WHEN mark IS NULL THEN 'there is no root ' + $root
     WHEN change IS NULL THEN CASE WHEN EXISTS { (:Entity {root: $root, ref: $object}) } THEN 'the log has no change of ' + $object

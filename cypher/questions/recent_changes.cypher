@@ -10,7 +10,7 @@ OPTIONAL MATCH (mark:Revision {root: $root})
 OPTIONAL CALL (mark) {
   // 1 the entries of the log, the latest first
   MATCH (change:Change {root: $root}) WHERE change.revision >= 0
-  RETURN change ORDER BY change.revision DESC LIMIT toInteger($limit)
+  RETURN change ORDER BY change.root DESC, change.revision DESC LIMIT toInteger($limit)
 }
 RETURN change.revision AS revision, change.at AS at, change.actor AS actor, change.statement AS statement, CASE WHEN mark IS NULL THEN 'there is no root ' + $root
     WHEN change IS NULL THEN 'the log of ' + $root + ' is empty' END AS says,

@@ -12,7 +12,7 @@ OPTIONAL MATCH (mark:Revision {root: $root})
 OPTIONAL CALL (mark) {
   // 1 the entries of the log by the actor, the latest first
   MATCH (change:Change {root: $root, actor: $actor}) WHERE change.revision >= 0
-  RETURN change ORDER BY change.revision DESC LIMIT toInteger($limit)
+  RETURN change ORDER BY change.root DESC, change.revision DESC LIMIT toInteger($limit)
 }
 RETURN change.revision AS revision, change.at AS at, change.as_role AS as_role, change.statement AS statement, CASE WHEN mark IS NULL THEN 'there is no root ' + $root
     WHEN change IS NULL THEN CASE WHEN EXISTS { (:Entity {root: $root, ref: $actor}) } THEN 'the log has no change by ' + $actor

@@ -8,6 +8,6 @@ MATCH (mark:Revision {root: $root})
 MERGE (note:DroppedRoot {root: $root, made: coalesce(mark.made, '')})
 SET note.policy = mark.policy, note.revision = mark.revision, note.at = datetime(), note.by = $by, note.head = head(COLLECT {
     MATCH (change:Change {root: $root}) WHERE change.revision >= 0 AND change.hash IS NOT NULL
-    RETURN change.hash AS hash ORDER BY change.revision DESC LIMIT 1
+    RETURN change.hash AS hash ORDER BY change.root DESC, change.revision DESC LIMIT 1
   })
 RETURN note.revision AS revision
