@@ -66,7 +66,7 @@ CALL () {
       UNWIND [{place: subject, property: 'IS '}] + [principal IN principals | {place: principal, property: 'HOLDS '}] AS each
       WITH each.place AS place, each.property AS property WHERE property + place.type IN $facts RETURN place, property
     UNION ALL
-      UNWIND $builtin AS type MATCH (place:Entity {root: $root, type: type}) WHERE place.builtin
+      UNWIND $builtin AS type MATCH (place:Entity {root: $root}) WHERE place.ref STARTS WITH type + ':' AND place.builtin
       RETURN place, 'BUILTIN ' AS property
     }
     WITH DISTINCT place, property // one row for all who are granted the same on a place
@@ -90,7 +90,7 @@ CALL () {
   // all roles together; from here on no row has the principals, and none has a list, because Neo4j counts what a row refers
   // to in the memory of each row that it sorts
   WITH top, place, sum(change) AS change WHERE change <> 0
-  UNWIND CASE place WHEN top THEN COLLECT { MATCH (object:Entity {root: $root, type: $type}) WHERE object.ref > $after RETURN object }
+  UNWIND CASE place WHEN top THEN COLLECT { MATCH (object:Entity {root: $root}) WHERE object.ref > $after AND $type + ':' < object.ref < $type + ';' RETURN object }
     ELSE COLLECT { MATCH (place)<-[:CHILD_OF*0..]-(object:Entity {type: $type}) WHERE object.ref > $after RETURN object } END AS object
   WITH object, sum(change) AS roles WHERE roles > 0 AND coalesce(object.exists, true)
   WITH object.ref AS ref ORDER BY ref LIMIT toInteger($limit) RETURN collect(ref) AS answer

@@ -72,7 +72,7 @@ CALL () {
       UNWIND [{place: subject, property: 'IS '}] + [principal IN principals | {place: principal, property: 'HOLDS '}] AS each
       WITH each.place AS place, each.property AS property WHERE property + place.type IN $facts RETURN place, property
     UNION ALL
-      UNWIND $builtin_types AS type MATCH (place:Entity {root: $root, type: type}) WHERE place.builtin
+      UNWIND $builtin_types AS type MATCH (place:Entity {root: $root}) WHERE place.ref STARTS WITH type + ':' AND place.builtin
       RETURN place, 'BUILTIN ' AS property
     UNION ALL
       // rarely needed: what is granted below a place, and a grant on everything that exists there
@@ -83,7 +83,7 @@ CALL () {
       UNWIND $every AS every
       UNWIND COLLECT { UNWIND $places AS shared WITH shared WHERE shared.name = every.name
           MATCH (place:Entity {root: $root, ref: shared.ref}) RETURN place }
-        + COLLECT { MATCH (place:Entity {root: $root, type: every.type}) WHERE place.ref >= '' AND every.name = place.type
+        + COLLECT { MATCH (place:Entity {root: $root}) WHERE place.ref STARTS WITH every.type + ':' AND every.name = place.type
           + CASE WHEN place.type IN $nested THEN '@' + toString(COUNT { (place)-[:CHILD_OF*1..]->() }) ELSE '' END RETURN place } AS place
       WITH every, place WHERE NOT EXISTS {
         (place)<-[:CHILD_OF*1..]-(inner) WHERE inner.type IN every.types AND coalesce(inner.exists, true) AND NOT EXISTS {
@@ -113,7 +113,7 @@ CALL () {
   // all roles together; from here on no row has the principals, and none has a list, because Neo4j counts what a row refers
   // to in the memory of each row that it sorts
   WITH top, place, sum(change) AS change WHERE change <> 0
-  UNWIND CASE place WHEN top THEN COLLECT { MATCH (object:Entity {root: $root, type: $type}) WHERE object.ref > $after RETURN object }
+  UNWIND CASE place WHEN top THEN COLLECT { MATCH (object:Entity {root: $root}) WHERE object.ref > $after AND $type + ':' < object.ref < $type + ';' RETURN object }
     ELSE COLLECT { MATCH (place)<-[:CHILD_OF*0..]-(object:Entity {type: $type}) WHERE object.ref > $after RETURN object } END AS object
   WITH object, sum(change) AS roles WHERE roles > 0 AND coalesce(object.exists, true)
       AND ($length IS NULL OR COUNT { (object)-[:CHILD_OF*1..]->() } = $length)

@@ -56,7 +56,7 @@ CALL () {
   UNION
     // rarely needed: principals without facts; what is granted below a place; a grant on everything that exists there
     UNWIND CASE WHEN $without_facts THEN $acting ELSE [] END AS type
-    MATCH (principal:Entity {root: $root, type: type}) RETURN principal, null AS fact
+    MATCH (principal:Entity {root: $root}) WHERE principal.ref STARTS WITH type + ':' RETURN principal, null AS fact
   UNION
     UNWIND $below AS place
     MATCH (principal)-[grant:ALLOW]->(inner)-[:CHILD_OF*1..]->(:Entity {root: $root, ref: place.ref})
@@ -64,7 +64,7 @@ CALL () {
     RETURN principal, fact
   UNION
     UNWIND $every AS every UNWIND $acting AS type
-    MATCH (principal:Entity {root: $root, type: type})-[:MEMBER_OF|HAS_ROLE*0..]->(effective)
+    MATCH (principal:Entity {root: $root})-[:MEMBER_OF|HAS_ROLE*0..]->(effective) WHERE principal.ref STARTS WITH type + ':'
     WITH every, principal, collect(DISTINCT effective) AS principals
     MATCH (place:Entity {root: $root, ref: every.ref}) WHERE NOT EXISTS {
       (place)<-[:CHILD_OF*1..]-(inner) WHERE inner.type IN every.types AND coalesce(inner.exists, true) AND NOT EXISTS {

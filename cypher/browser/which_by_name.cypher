@@ -68,7 +68,7 @@ OPTIONAL MATCH (actor:Entity {root: root, ref: subject}) WHERE coalesce(actor.ex
 OPTIONAL MATCH (acts:RuleType:RulePart {root: root, name: split(subject, ':')[0]})
 CALL (root, policy, rule, type, seconds, actor, acts, as_role, clauses, asked) {
   // 5 the places that all objects share: the root object, second objects and their ancestors, roles that a clause names
-  MATCH (top:Entity {root: root, type: policy.root_type}) WHERE top.ref >= ''
+  MATCH (top:Entity {root: root}) WHERE top.ref STARTS WITH policy.root_type + ':'
   CALL (root, seconds, asked, top) {
     RETURN top.type AS name, top AS node
   UNION
@@ -126,7 +126,7 @@ CALL (root, policy, rule, type, seconds, actor, acts, as_role, clauses, asked) {
         WITH place, property WHERE property + place.type IN relevant RETURN place, property
       UNION ALL
         UNWIND [fact IN asked WHERE fact.effect = 'BUILTIN'] AS fact
-        MATCH (place:Entity {root: root, type: fact.place}) WHERE place.ref >= '' AND place.builtin
+        MATCH (place:Entity {root: root}) WHERE place.ref STARTS WITH fact.place + ':' AND place.builtin
         RETURN place, 'BUILTIN ' AS property
       UNION ALL
         // rarely needed: what is granted below a place, and a grant on everything that exists there
@@ -135,7 +135,7 @@ CALL (root, policy, rule, type, seconds, actor, acts, as_role, clauses, asked) {
         RETURN place, 'ALLOW ' + grant.privilege + ' ' + inner.type + ' below ' AS property
       UNION ALL
         UNWIND [fact IN asked WHERE fact.effect = 'EVERY'] AS fact
-        MATCH (place:Entity {root: root, type: split(fact.place, '.')[-1]}) WHERE place.ref >= '' AND NOT EXISTS {
+        MATCH (place:Entity {root: root}) WHERE place.ref STARTS WITH split(fact.place, '.')[-1] + ':' AND NOT EXISTS {
           MATCH (place)<-[:CHILD_OF*1..]-(inner)
           WHERE inner.type IN split(fact.below, ',') AND coalesce(inner.exists, true) AND NOT EXISTS {
             MATCH (inner)<-[grant:ALLOW]-(one) WHERE one IN principals AND grant.privilege IN split(fact.privilege, ',') } }
@@ -163,7 +163,7 @@ CALL (root, policy, rule, type, seconds, actor, acts, as_role, clauses, asked) {
   // the objects inside, on which more roles gain access than lose it
   CALL (root, type, top, changes) {
     UNWIND changes AS each WITH each[0] AS place, each[1] AS change
-    UNWIND CASE place WHEN top THEN COLLECT { MATCH (one:Entity {root: root, type: type}) WHERE one.ref >= '' RETURN one }
+    UNWIND CASE place WHEN top THEN COLLECT { MATCH (one:Entity {root: root}) WHERE one.ref STARTS WITH type + ':' RETURN one }
       ELSE COLLECT { MATCH (place)<-[:CHILD_OF*0..]-(one {type: type}) RETURN one } END AS one
     WITH one, sum(change) AS roles WHERE roles > 0 AND coalesce(one.exists, true)
     RETURN one
@@ -204,7 +204,7 @@ WITH *, head([each IN [
 CALL (root, type, problem) {
   WITH * WHERE problem[2] IS NOT NULL
   CALL (root, type, problem) {
-    MATCH (entity:Entity {root: root, type: split(problem[2], ':')[0]}) WHERE entity.ref >= '' AND coalesce(entity.exists, true)
+    MATCH (entity:Entity {root: root}) WHERE entity.ref STARTS WITH split(problem[2], ':')[0] + ':' AND coalesce(entity.exists, true)
     RETURN entity.ref AS name LIMIT 10000
   UNION
     MATCH (rule:RulePart {root: root}) WHERE NOT problem[2] CONTAINS ':' AND (rule:RulePrivilege AND type IN rule.asked_on

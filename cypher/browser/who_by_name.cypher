@@ -64,7 +64,7 @@ CALL (root, policy, subject, object, as_role, seconds) {
   RETURN collect(ref) AS known
 }
 CALL (root, policy, object, seconds) {
-  MATCH (top:Entity {root: root, type: policy.root_type}) WHERE top.ref >= ''
+  MATCH (top:Entity {root: root}) WHERE top.ref STARTS WITH policy.root_type + ':'
   UNWIND [{ref: object}] + seconds AS named
   WITH *, split(substring(named.ref, size(split(named.ref, ':')[0]) + 1), '.') AS parts, COLLECT {
     MATCH (:RuleType:RulePart {root: root, name: split(named.ref, ':')[0]})-[:IN*1..]->(above) RETURN above.name } AS above
@@ -81,7 +81,7 @@ CALL (root, policy, asked, places, anybody) {
   CALL (root, anybody) {
     WITH * WHERE anybody
     MATCH (kind:RuleType:RulePart {root: root}) WHERE kind.listed
-    MATCH (one:Entity {root: root, type: kind.name}) WHERE one.ref >= ''
+    MATCH (one:Entity {root: root}) WHERE one.ref STARTS WITH kind.name + ':'
     RETURN one
   UNION
     WITH * WHERE NOT anybody
@@ -233,7 +233,7 @@ WITH *, head([each IN [
 CALL (root, type, problem) {
   WITH * WHERE problem[2] IS NOT NULL
   CALL (root, type, problem) {
-    MATCH (entity:Entity {root: root, type: split(problem[2], ':')[0]}) WHERE entity.ref >= '' AND coalesce(entity.exists, true)
+    MATCH (entity:Entity {root: root}) WHERE entity.ref STARTS WITH split(problem[2], ':')[0] + ':' AND coalesce(entity.exists, true)
     RETURN entity.ref AS name LIMIT 10000
   UNION
     MATCH (rule:RulePart {root: root}) WHERE NOT problem[2] CONTAINS ':' AND (rule:RulePrivilege AND type IN rule.asked_on

@@ -15,7 +15,7 @@ CALL () {
   RETURN inner, ref
 UNION
   UNWIND CASE WHEN $all THEN [true] ELSE [] END AS every
-  MATCH (inner:Entity {root: $root})
+  MATCH (inner:Entity {root: $root}) WHERE inner.ref >= '' // so that the index is used
   RETURN inner, $refs[0] AS ref
 }
 WITH collect(DISTINCT inner) AS gone, collect({inner: inner, ref: ref}) AS reached

@@ -10,7 +10,7 @@
 MATCH (before:Revision {root: $root})
 WITH before.revision AS revision, before.begun AS begun
 CALL () {
-  MATCH (entity:Entity {root: $root, type: $type}) WHERE entity.ref >= '' AND coalesce(entity.exists, true)
+  MATCH (entity:Entity {root: $root}) WHERE entity.ref STARTS WITH $type + ':' AND coalesce(entity.exists, true)
   WITH DISTINCT COUNT { (entity)-[:CHILD_OF*1..]->() } AS length ORDER BY length
   RETURN collect(length) AS lengths
 }

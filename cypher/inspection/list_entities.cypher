@@ -24,23 +24,30 @@ CALL () {
 }
 CALL () {
   CALL () {
-    // 1 where to look: at what the owner owns; otherwise below the place; otherwise at all entities of the type
+    // 1 where to look: at what the owner owns; otherwise below the place
     UNWIND [ref IN [$owner] WHERE ref <> ''] AS ref
     MATCH (:Entity {root: $root, ref: ref})-[:OWNS]->(entity) WHERE entity.type = $type
+      AND ($under = '' OR EXISTS { (entity)-[:CHILD_OF*1..]->(:Entity {root: $root, ref: $under}) })
     RETURN entity
   UNION ALL
     UNWIND [ref IN [$under] WHERE ref <> '' AND $owner = ''] AS ref
     MATCH (:Entity {root: $root, ref: ref})<-[:CHILD_OF*1..]-(entity) WHERE entity.type = $type
     RETURN entity
   UNION ALL
+    // otherwise at all entities of the type, in the order of the index and no further than the page
     UNWIND [type IN [$type] WHERE $owner = '' AND $under = ''] AS type
-    MATCH (entity:Entity {root: $root, type: type}) WHERE entity.ref > $after
+    CALL (type) {
+      MATCH (entity:Entity {root: $root}) WHERE entity.ref > $after AND type + ':' < entity.ref < type + ';'
+        AND coalesce(entity.exists, true) AND NOT entity.ref IN $hidden
+        AND toLower(substring(entity.ref, size(type) + 1)) CONTAINS toLower($like)
+        AND NOT ($without_owner AND EXISTS { (entity)<-[:OWNS]-() })
+      RETURN entity ORDER BY entity.root, entity.ref LIMIT toInteger($limit)
+    }
     RETURN entity
   }
   // 2 the filters
   WITH entity WHERE entity.ref > $after AND coalesce(entity.exists, true) AND NOT entity.ref IN $hidden
     AND toLower(substring(entity.ref, size($type) + 1)) CONTAINS toLower($like)
-    AND ($under = '' OR EXISTS { (entity)-[:CHILD_OF*1..]->(:Entity {root: $root, ref: $under}) })
     AND NOT ($without_owner AND EXISTS { (entity)<-[:OWNS]-() })
   // 3 the page
   WITH entity.ref AS ref ORDER BY ref LIMIT toInteger($limit)

@@ -52,9 +52,9 @@ CALL (principals) {
   UNION ALL
     UNWIND range(0, size(owned.types) - 1) AS at
     CALL (principals, owned, at) {
-      MATCH (other:Entity {root: $root, type: owned.types[at]})
-      WHERE other.ref > '' AND coalesce(other.exists, true) AND NOT other IN principals AND NOT other.ref IN $hidden
-      RETURN other.ref AS owner ORDER BY owner LIMIT 1
+      MATCH (other:Entity {root: $root})
+      WHERE other.ref STARTS WITH owned.types[at] + ':' AND coalesce(other.exists, true) AND NOT other IN principals AND NOT other.ref IN $hidden
+      RETURN other.ref AS owner ORDER BY other.root, other.ref LIMIT 1
     }
     RETURN owner, 1000 + at AS distance
   }

@@ -19,7 +19,7 @@ CALL () {
     RETURN child
   UNION ALL
     UNWIND $beside AS type
-    MATCH (child:Entity {root: $root, type: type})
+    MATCH (child:Entity {root: $root}) WHERE child.ref STARTS WITH type + ':'
     RETURN child
   }
   WITH child WHERE coalesce(child.exists, true) AND NOT child.ref IN $hidden

@@ -16,14 +16,14 @@ CALL () {
   RETURN subject, type(grant) + coalesce(' ' + grant.privilege, '') AS fact, object
 UNION ALL
   UNWIND $tags AS type
-  MATCH (subject:Entity {root: $root, type: type})
-  WHERE $low <= subject.ref < $high
+  MATCH (subject:Entity {root: $root})
+  WHERE $low <= subject.ref < $high AND type + ':' < subject.ref < type + ';'
   MATCH (subject)<-[:TAGGED]-(object)
   RETURN subject, 'TAGGED' AS fact, object
 UNION ALL
   UNWIND CASE $by_tag WHEN [] THEN [] ELSE $tags END AS type
-  MATCH (tag:Entity {root: $root, type: type})<-[grant:ALLOW|DENY]-(subject)
-  WHERE $low <= subject.ref < $high AND grant.privilege + '#' + type IN $by_tag
+  MATCH (tag:Entity {root: $root})<-[grant:ALLOW|DENY]-(subject)
+  WHERE tag.ref STARTS WITH type + ':' AND $low <= subject.ref < $high AND grant.privilege + '#' + type IN $by_tag
   MATCH (tag)<-[:TAGGED]-(object)
   RETURN DISTINCT subject, type(grant) + ' ' + grant.privilege + '#' + tag.type AS fact, object
 }

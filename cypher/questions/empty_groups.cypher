@@ -11,7 +11,7 @@ OPTIONAL MATCH (kind:RuleType:RulePart {root: $root, listed: true})
 WITH collect(kind.name) AS user_types
 OPTIONAL CALL (user_types) {
   MATCH (kind:RuleType:RulePart {root: $root, kind: 'group'})
-  MATCH (group:Entity {root: $root, type: kind.name}) WHERE group.ref >= '' AND coalesce(group.exists, true)
+  MATCH (group:Entity {root: $root}) WHERE group.ref STARTS WITH kind.name + ':' AND coalesce(group.exists, true)
   // 2 what is in the group, directly or through others
   CALL (group) {
     MATCH (member)-[:MEMBER_OF*0..]->(group)

@@ -11,7 +11,8 @@ OPTIONAL MATCH (kind:RuleType:RulePart {root: $root, listed: true})
 WITH collect(kind.name) AS user_types
 OPTIONAL CALL (user_types) {
   // 2 the grants on the root object, and its owners
-  MATCH (top:Entity:Securable {root: $root}) WHERE NOT EXISTS { (top)-[:CHILD_OF]->() } AND coalesce(top.exists, true)
+  MATCH (policy:RulePolicy {root: $root})
+  MATCH (top:Entity {root: $root}) WHERE top.ref STARTS WITH policy.root_type + ':'
   MATCH path = (subject)-[grant:ALLOW|DENY|OWNS]->(top)
   // 3 the users that belong to each grantee
   CALL (subject, user_types) {

@@ -16,7 +16,7 @@ OPTIONAL MATCH (object:Entity {root: $root, ref: $object})
 OPTIONAL MATCH (policy:RulePolicy {root: $root})
 CALL (subject) { MATCH (subject)-[:MEMBER_OF|HAS_ROLE*0..]->(principal) RETURN collect(DISTINCT principal) AS principals }
 CALL (object) { MATCH (object)-[:CHILD_OF*0..]->(place) RETURN collect(place) AS above }
-OPTIONAL MATCH (top:Entity {root: $root, type: policy.root_type}) WHERE top.ref >= '' // also above a user or group, which is not in the tree
+OPTIONAL MATCH (top:Entity {root: $root}) WHERE top.ref STARTS WITH policy.root_type + ':' // also above a user or group, which is not in the tree
 WITH *, above + [place IN [top] WHERE NOT place IN above] AS places
 // 2 the facts that are true, and those with the new grant
 CALL (principals, places) {

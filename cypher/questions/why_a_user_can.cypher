@@ -19,7 +19,7 @@ OPTIONAL MATCH (policy:RulePolicy {root: $root})
 OPTIONAL MATCH (rule:RulePart {root: $root, name: $operation}) WHERE rule:RulePrivilege OR rule:RuleOperation AND rule.type = object.type
 CALL (subject) { MATCH (subject)-[:MEMBER_OF|HAS_ROLE*0..]->(principal) RETURN collect(DISTINCT principal) AS principals }
 CALL (object) { MATCH (object)-[:CHILD_OF*0..]->(place) RETURN collect(place) AS above }
-OPTIONAL MATCH (top:Entity {root: $root, type: policy.root_type}) WHERE top.ref >= '' // also above a user or group, which is not in the tree
+OPTIONAL MATCH (top:Entity {root: $root}) WHERE top.ref STARTS WITH policy.root_type + ':' // also above a user or group, which is not in the tree
 WITH *, above + [place IN [top] WHERE NOT place IN above] AS places
 // 2 the facts that are true
 CALL (principals, places) {

@@ -12,15 +12,15 @@ SET lock.locked = true // locks the node, so that the following clauses read its
 WITH lock WHERE lock.by = $by AND NOT EXISTS { (:Revision {root: $root}) }
 CALL () {
   CALL () {
-    MATCH (entity:Entity {root: $root}) RETURN entity AS node
+    MATCH (entity:Entity {root: $root}) WHERE entity.ref >= '' RETURN entity AS node // so that the index is used, as below
   UNION ALL
-    MATCH (change:Change {root: $root}) RETURN change AS node
+    MATCH (change:Change {root: $root}) WHERE change.revision >= 0 RETURN change AS node
   UNION ALL
-    MATCH (delta:Delta {root: $root}) RETURN delta AS node
+    MATCH (delta:Delta {root: $root}) WHERE delta.revision >= 0 RETURN delta AS node
   UNION ALL
     MATCH (refusal:Refusal {root: $root}) RETURN refusal AS node
   UNION ALL
-    MATCH (request:Request {root: $root}) RETURN request AS node
+    MATCH (request:Request {root: $root}) WHERE request.id >= '' RETURN request AS node
   UNION ALL
     MATCH (batch:LoadedBatch {root: $root}) RETURN batch AS node
   UNION ALL

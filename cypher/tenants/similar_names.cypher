@@ -7,12 +7,12 @@
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', type: 'table', ref: 'table:hr.public.stuff', limit: 25}
 CALL () {
-  MATCH (entity:Entity {root: $root, type: $type}) WHERE entity.ref <= $ref
-  WITH entity ORDER BY entity.ref DESC LIMIT toInteger($limit)
+  MATCH (entity:Entity {root: $root}) WHERE entity.ref <= $ref AND $type + ':' < entity.ref < $type + ';'
+  WITH entity ORDER BY entity.root DESC, entity.ref DESC LIMIT toInteger($limit)
   RETURN entity
 UNION
-  MATCH (entity:Entity {root: $root, type: $type}) WHERE entity.ref > $ref
-  WITH entity ORDER BY entity.ref LIMIT toInteger($limit)
+  MATCH (entity:Entity {root: $root}) WHERE entity.ref > $ref AND $type + ':' < entity.ref < $type + ';'
+  WITH entity ORDER BY entity.root, entity.ref LIMIT toInteger($limit)
   RETURN entity
 }
 WITH entity WHERE coalesce(entity.exists, true)

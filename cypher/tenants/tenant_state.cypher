@@ -8,12 +8,12 @@
 MATCH (before:Revision {root: $root})
 WITH before.revision AS revision, before.begun AS begun
 CALL () {
-  MATCH (entity:Entity {root: $root})
+  MATCH (entity:Entity {root: $root}) WHERE entity.ref >= '' // so that the index is used
   RETURN collect({ref: entity.ref, type: entity.type, exists: coalesce(entity.exists, true),
                   builtin: coalesce(entity.builtin, false)}) AS entities
 }
 CALL () {
-  MATCH (source:Entity {root: $root})-[edge:MEMBER_OF|HAS_ROLE|ALLOW|DENY|OWNS|TAGGED]->(target)
+  MATCH (source:Entity {root: $root})-[edge:MEMBER_OF|HAS_ROLE|ALLOW|DENY|OWNS|TAGGED]->(target) WHERE source.ref >= ''
   RETURN collect({kind: type(edge), source: source.ref, target: target.ref, privilege: edge.privilege}) AS edges
 }
 MATCH (after:Revision {root: $root})

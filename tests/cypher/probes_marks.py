@@ -38,7 +38,8 @@ def probes(graph: Authorizer, names: Iterable[str]) -> Iterator[Probe]:
 
 def _marks(graph: Authorizer, name: str, columns: set[str]) -> list[dict[str, Any]]:
     with marked_as(graph, BEGUN):
-        return [{column: row[column] for column in columns} for row in answers(graph, name)]
+        # asked at the second of the first end, at which the fact has ended
+        return [{column: row[column] for column in columns} for row in answers(graph, name, now=BEGUN["ends"])]
 
 
 @contextmanager
