@@ -140,6 +140,14 @@ def test_database_of_an_older_version_gets_the_indexes(auth: Authorizer, monkeyp
     assert created == [auth.store]
 
 
+def test_root_is_prepared_for_changes_that_take_longer_than_the_timeout(
+    auth: Authorizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Store, "timeout", -1.0)  # it is over before the changes are tried
+    auth.change_all([f"{GRANT} until {EARLY}"])
+    assert granted(auth) == [EARLY]
+
+
 def test_wrong_statement_beside_one_that_ends_has_its_own_error(auth: Authorizer) -> None:
     for wrong, says in (
         ("nonsense", "nonsense"),
