@@ -106,6 +106,7 @@ As = Annotated[str | None, typer.Option("--as", metavar="ROLE", help="the active
 
 HELP, VERSION = ("--help", "-h"), "--version"
 INSTALL_COMPLETION, SHOW_COMPLETION = "--install-completion", "--show-completion"
+PATHS = ("DIR", "FILE", "OUT", "SNAPSHOT", "A", "B", "OTHER")  # how the help calls the value of one that is a path
 AS_JSON = "grantpath.json"  # in the data of click's context: whether --json is given
 ENDING = (*HELP, VERSION, INSTALL_COMPLETION, SHOW_COMPLETION)  # options that print something and end the command
 
@@ -253,7 +254,10 @@ class _Command(TyperCommand):
         return super().get_help(_plain_in_a_pipe(self, ctx))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        return _unless_help(super().parse_args, ctx, args)
+        given = [*args]
+        rest = _unless_help(super().parse_args, ctx, args)
+        _require_paths(self, ctx, given)
+        return rest
 
 
 class Commands(TyperGroup):
@@ -297,6 +301,23 @@ def _unless_help(parse: Callable[[Any, list[str]], list[str]], ctx: Any, args: l
             f"{option} cannot be combined with other arguments; to pass it as an argument, write -- before it",
             ctx=ctx,
         ) from None
+
+
+def is_path(parameter: Any) -> bool:
+    """Whether the value of an argument or an option is the path of a file or a folder, or the URI of one."""
+    return (parameter.metavar or "").removesuffix("...") in PATHS
+
+
+def _require_paths(command: TyperCommand, ctx: Any, args: list[str]) -> None:
+    """Raises InvalidInput for a path that is empty, e.g. because a variable of the shell is not set: `Path("")` is the
+    current folder. The words are read again, because what they become no longer shows it."""
+    given, _, _ = command.make_parser(ctx).parse_args([*args])
+    for each in filter(is_path, command.params):
+        value = given.get(each.name or "")
+        if "" in (value if isinstance(value, list | tuple) else [value]):
+            if each.param_type_name == "argument":
+                raise InvalidInput(f"the argument {each.metavar} is empty; name one")
+            raise InvalidInput(f"{each.opts[0]} is empty; name one, or omit the option")
 
 
 def _read(value: Any) -> Any:

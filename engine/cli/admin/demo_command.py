@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 SAMPLE = 500
 OF_A_SNAPSHOT = re.compile(r"(^(meta|policy)\.json|\.parquet|\.crc|^_SUCCESS)$")
 ASKED = ["load_table", "alter_table", "drop_table", "SELECT_TABLE"]
+Folder = Annotated[Path, typer.Option("--out", metavar="DIR", help="the folder for the Spark snapshot")]
 
 
 def register(app: typer.Typer) -> None:
@@ -37,7 +38,7 @@ def register(app: typer.Typer) -> None:
 
 def demo(
     session: CommandContext,
-    target: Annotated[Path, typer.Option("--out", help="the folder for the Spark snapshot")] = Path("out/demo"),
+    target: Folder = Path("out/demo"),
     yes: Annotated[
         bool, typer.Option("--yes", help="use a server that is not the embedded one without asking")
     ] = False,

@@ -1,12 +1,20 @@
 """An error on the command line is one clear line, even if the output is closed."""
 
+import inspect
 import json
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
+
+from grantpath.engine.cli import main
+from grantpath.engine.cli.context import is_path
 
 from ...support.command_line import STAFF, Ran, Run, facts, run
 
@@ -175,3 +183,45 @@ def test_closed_pipe_ends_quietly_with_141(home_of_tests: Path) -> None:
     shown.stdout.close()
     assert shown.stderr.read() == b""
     assert shown.wait() == 141
+
+
+# ---- empty paths -------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["load", "", "--replace", "--yes"], "the argument DIR"),
+        (["dump", ""], "the argument DIR"),
+        (["mirror", ""], "the argument OUT"),
+        (["access", ""], "the argument SNAPSHOT"),
+        (["export", "./monday", "", "--format", "delta"], "the argument OUT"),
+        (["diff", "./monday", ""], "the argument B"),
+        (["test", "a.yaml", ""], "the argument FILE..."),
+        (["policy", "validate", ""], "the argument FILE"),
+        (["report", "./monday", "--out", ""], "--out"),
+        (["report", "./monday", "--since="], "--since"),
+        (["change", "--file", ""], "--file"),
+        (["show", "user:bob", "--as-of", "1", "--snapshot", "./monday", "--snapshot", ""], "--snapshot"),
+        (["demo", "--out", ""], "--out"),
+    ],
+)
+def test_empty_path_is_an_error_and_not_the_current_folder(run: Run, words: list[str], named: str) -> None:
+    remedy = "name one, or omit the option" if named.startswith("--") else "name one"
+    assert run(*words) == Ran(2, "", f"error: {named} is empty; {remedy}\n")
+
+
+def test_each_argument_with_the_type_of_a_path_is_known_as_one() -> None:
+    """An empty one would mean the current folder."""
+
+    def commands(group: Any) -> Iterator[Any]:
+        for each in group.commands.values():
+            yield from commands(each) if hasattr(each, "commands") else [each]
+
+    of_paths = {
+        f"{command.name} {parameter.name}": is_path(parameter)
+        for command in commands(typer.main.get_command(main.app))
+        for parameter in command.params
+        if parameter.name in (signature := inspect.signature(command.callback).parameters)
+        and re.search(r"\bPath\b", str(signature[parameter.name].annotation))
+    }
+    assert "load directory" in of_paths
+    assert [each for each, known in of_paths.items() if not known] == []
