@@ -18,7 +18,7 @@ from grantpath.engine.transfer.table_files import UNFINISHED
 from grantpath.engine.transfer.table_formats import Format
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.files.csv_text import csv_line
-from grantpath.graph.files.private_files import create_private, make_private
+from grantpath.graph.files.private_files import create_private, make_private, not_created
 
 PART = 50_000  # rows that are buffered until they are written
 
@@ -206,12 +206,14 @@ def filling(directory: Path) -> Iterator[Callable[[Writer | Notes], None]]:
     """Creates or opens an empty folder, and marks it as unfinished until the block ends.
 
     Yields a function that must be called with each writer. If the block raises, the files are removed again. Raises
-    InvalidInput if the folder is not empty, e.g. because another dump is writing it, or cannot be written.
+    InvalidInput if the folder is not empty, e.g. because another dump is writing it, or cannot be created or written.
     """
-    mark, new = directory / UNFINISHED, not directory.exists()
+    mark, new, made = directory / UNFINISHED, False, False
     opened: list[Writer | Notes] = []
     try:
+        new = not directory.exists()
         make_private(directory)
+        made = True
         create_private(mark).close()
         with ExitStack() as stack:
             stack.callback(mark.unlink)
@@ -229,7 +231,9 @@ def filling(directory: Path) -> Iterator[Callable[[Writer | Notes], None]]:
         if new:
             with suppress(OSError):
                 directory.rmdir()
-        if isinstance(error, FileExistsError | NotADirectoryError):
+        if isinstance(error, OSError) and not made:
+            raise not_created(directory, error) from None
+        if isinstance(error, FileExistsError):
             raise InvalidInput(f"{directory} exists and is not empty; name a new or empty folder") from None
         if isinstance(error, OSError):
             raise InvalidInput(

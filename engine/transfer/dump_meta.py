@@ -14,6 +14,7 @@ from grantpath.engine.policy.yaml_reader import read_text
 from grantpath.graph.errors import InvalidInput
 from grantpath.graph.files.private_files import create_private
 from grantpath.graph.guard.revision_marks import MOST_REVISIONS
+from grantpath.graph.messages import short
 
 META = "meta.json"
 FORMAT, WITH_TAGS = "grantpath dump 1", "grantpath dump 2"  # the second one has the table `tags`
@@ -66,7 +67,8 @@ def write_meta(directory: Path, meta: DumpMeta) -> None:
 def read_meta(directory: Path) -> DumpMeta | None:
     """Reads meta.json of the dump in a folder and verifies the files; None if the folder does not contain a dump.
 
-    Raises InvalidInput if the dump has another format, lacks a file, or has a file that was changed.
+    Raises InvalidInput if the folder cannot be read, or the dump has another format, lacks a file, or has a file that
+    was changed.
     """
     fields = _fields(directory)
     if fields is None:
@@ -98,8 +100,13 @@ def read_meta(directory: Path) -> DumpMeta | None:
 
 def _fields(directory: Path) -> dict[str, Any] | None:
     file = directory / META
-    if not file.is_file():
-        return None
+    try:
+        if not file.is_file():
+            return None
+    except OSError as error:  # e.g. a name that is too long
+        raise InvalidInput(
+            f"{short(str(directory))}: cannot be read ({error.strerror}); check the path and its permissions"
+        ) from None
     try:
         fields = json.loads(read_text(file))
     except (InvalidInput, ValueError, RecursionError):

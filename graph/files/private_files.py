@@ -22,6 +22,11 @@ def make_private(folder: Path) -> None:
     folder.chmod(FOLDER)
 
 
+def not_created(folder: Path, error: OSError) -> InvalidInput:
+    """The error for a folder that cannot be created."""
+    return InvalidInput(f"{folder} cannot be created ({error.strerror}); name another folder")
+
+
 def create_private(file: Path) -> IO[bytes]:
     """Opens a new file for writing, closed to other users. Raises FileExistsError, OSError."""
     descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE)

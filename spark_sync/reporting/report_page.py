@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -64,8 +65,11 @@ def report(snapshot: AnyPath | str, out: Path, top: int = TOP, since: AnyPath | 
     cannot be read, `since` cannot be read, is newer, or of another root or policy, or `out` exists or cannot be
     created; GrantpathError if it cannot be written.
     """
-    if out.exists():
-        raise InvalidInput(f"{out} already exists; name a new file, or remove it")
+    try:
+        if out.exists():
+            raise _exists(out)
+    except OSError as error:
+        raise _not_written(out, error) from error
     source = Snapshot(snapshot)
     compared = None if since is None else comparison(Snapshot(since), source)
     answers = condition_answers(source)
@@ -100,11 +104,20 @@ def _write(out: Path, page: bytes) -> None:
             file.write(page)
         os.link(fresh, out)
     except FileExistsError:
-        raise InvalidInput(f"{out} already exists; name a new file, or remove it") from None
+        raise _exists(out) from None
     except OSError as error:
-        raise GrantpathError(f"{out} cannot be written ({error.strerror}); name another file with --out") from error
+        raise _not_written(out, error) from error
     finally:
-        fresh.unlink(missing_ok=True)
+        with suppress(OSError):  # if the path cannot exist, this fails too, and would replace the error
+            fresh.unlink(missing_ok=True)
+
+
+def _exists(out: Path) -> InvalidInput:
+    return InvalidInput(f"{out} already exists; name a new file, or remove it")
+
+
+def _not_written(out: Path, error: OSError) -> GrantpathError:
+    return GrantpathError(f"{out} cannot be written ({error.strerror}); name another file with --out")
 
 
 def _page(contents: Contents, changes: Changes | None) -> str:

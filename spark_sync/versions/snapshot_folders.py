@@ -13,6 +13,7 @@ from secrets import token_hex
 
 from grantpath.engine.facts.snapshot.current_folder import CURRENT
 from grantpath.graph.errors import GrantpathError, InvalidInput
+from grantpath.graph.files.private_files import not_created
 from grantpath.graph.forks import remake_in_children
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -80,17 +81,13 @@ def _exists(target: Path) -> InvalidInput:
     return InvalidInput(f"{target} already exists; name a new folder, or remove it")
 
 
-def _cannot_be_made(target: Path, error: OSError) -> InvalidInput:
-    return InvalidInput(f"{target} cannot be created ({error.strerror}); name another folder")
-
-
 def _make(fresh: Path, target: Path) -> None:
     try:
         if fresh.exists():
             shutil.rmtree(fresh)
         fresh.mkdir(mode=0o700)
     except OSError as error:
-        raise _cannot_be_made(target, error) from error
+        raise not_created(target, error) from error
 
 
 @contextlib.contextmanager
@@ -147,7 +144,7 @@ def _locked(path: Path, target: Path) -> int | None:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        raise _cannot_be_made(target, error) from error
+        raise not_created(target, error) from error
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if _is(handle, path):

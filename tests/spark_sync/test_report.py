@@ -533,9 +533,11 @@ def test_bulk_answers_with_invalid_positions_are_refused(
         report(damaged, tmp_path / "report.html")
 
 
-def test_file_that_cannot_be_written_is_named(folder: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["absent/report.html", "file/report.html", f"{'x' * 300}report.html"])
+def test_file_that_cannot_be_written_is_named(folder: Path, tmp_path: Path, name: str) -> None:
+    (tmp_path / "file").write_text("x")
     with pytest.raises(GrantpathError, match=r"report.html cannot be written \(.*\); name another file with --out"):
-        report(folder, tmp_path / "absent" / "report.html")
+        report(folder, tmp_path / name)
 
 
 def test_report_without_users_or_objects_is_a_page(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ import pytest
 from grantpath.engine import Authorizer, Inconsistent, InvalidInput
 from grantpath.engine.tenants import registry
 from grantpath.engine.transfer import importer
-from grantpath.engine.transfer.dump_files import Writer
-from grantpath.engine.transfer.dump_meta import META, NOTES
+from grantpath.engine.transfer.dump_files import Writer, filling
+from grantpath.engine.transfer.dump_meta import META, NOTES, read_meta
 from grantpath.engine.transfer.exporter import dump
 from grantpath.engine.transfer.table_formats import Format
 from grantpath.engine.transfer.tables import TABLES
@@ -59,6 +59,17 @@ def test_dump_overwrites_nothing(tenant: Tenants, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="new or empty"):
         dump(tenant(), tmp_path)
     assert files(tmp_path) == {"mine.txt": b"mine"}
+
+
+def test_name_that_is_too_long_is_an_error(tmp_path: Path) -> None:
+    folder = tmp_path / ("x" * 300)
+    with (
+        pytest.raises(InvalidInput, match=r"x cannot be created \(File name too long\); name another folder"),
+        filling(folder),
+    ):
+        pass
+    with pytest.raises(InvalidInput, match=r"cannot be read \(File name too long\); check the path"):
+        read_meta(folder)
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o077, 0o177])
