@@ -23,7 +23,12 @@ def make_private(folder: Path) -> None:
 
 
 def not_created(folder: Path, error: OSError) -> InvalidInput:
-    """The error for a folder that cannot be created."""
+    """The error for a folder that cannot be created. A file in the path is named: the words of the system, such as
+    `File exists`, would not say which."""
+    for each in (*reversed(folder.parents), folder):
+        if os.path.lexists(each) and not os.path.isdir(each):
+            what = "exists and" if each == folder else f"cannot be created: {each}"
+            return InvalidInput(f"{folder} {what} is not a folder; name another folder")
     return InvalidInput(f"{folder} cannot be created ({error.strerror}); name another folder")
 
 

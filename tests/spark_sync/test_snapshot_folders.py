@@ -149,8 +149,10 @@ def test_a_writer_that_is_killed_between_its_renames_leaves_the_former_folder(tm
 
 def test_folder_that_cannot_be_created_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
-    with pytest.raises(InvalidInput, match="file/out cannot be created"), building(tmp_path / "file" / "out"):
-        pass
+    for name in ("out", "in/out"):
+        told = f"file/{name} cannot be created: .*file is not a folder; name another folder"
+        with pytest.raises(InvalidInput, match=told), building(tmp_path / "file" / name):
+            pass
 
 
 # ---- a snapshot from elsewhere

@@ -61,6 +61,21 @@ def test_dump_overwrites_nothing(tenant: Tenants, tmp_path: Path) -> None:
     assert files(tmp_path) == {"mine.txt": b"mine"}
 
 
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("file", "file exists and is not a folder"),
+        ("file/kept", "file/kept cannot be created: .*/file is not a folder"),
+        ("file/in/kept", "file/in/kept cannot be created: .*/file is not a folder"),
+    ],
+)
+def test_file_in_the_place_of_a_folder_is_named(tmp_path: Path, name: str, told: str) -> None:
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(InvalidInput, match=f"{told}; name another folder"), filling(tmp_path / name):
+        pass
+    assert files(tmp_path) == {"file": b"mine"}
+
+
 def test_name_that_is_too_long_is_an_error(tmp_path: Path) -> None:
     folder = tmp_path / ("x" * 300)
     with (
