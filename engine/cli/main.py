@@ -46,6 +46,7 @@ from grantpath.engine.cli.context import (
     VERSION,
     CommandContext,
     Commands,
+    is_path,
     with_shared_options,
 )
 from grantpath.engine.cli.context import HELP as HELP_OPTIONS
@@ -258,10 +259,15 @@ def _usage(error: Any) -> str:
 
 
 def _unquoted(context: Any, extra: str) -> str:
-    """The message for extra arguments: usually a statement or a name with spaces was not quoted."""
-    taken = [context.params.get(param.name) for param in context.command.params if not param.opts[0].startswith("-")]
-    if not taken or not isinstance(taken[-1], str):
-        named = [f"{each.opts[0]} {each.metavar}" for each in context.command.params if each.metavar in REFERRING]
+    """The message for extra arguments: usually a statement or a name with spaces was not quoted. After a path, it is
+    another path, which only an option takes."""
+    arguments = [each for each in context.command.params if not each.opts[0].startswith("-")]
+    taken = [context.params.get(each.name) for each in arguments]
+    of_paths = bool(arguments) and is_path(arguments[-1])
+    if of_paths or not taken or not isinstance(taken[-1], str):
+        options = [each for each in context.command.params if each not in arguments]
+        fitting = [each for each in options if (is_path(each) if of_paths else each.metavar in REFERRING)]
+        named = [f"{each.opts[0]} {each.metavar}" for each in fitting]
         return f"unexpected: {extra}; remove it" + f", or give it by {' or '.join(named)}" * bool(named)
     return f"quote a statement, or a name with spaces, e.g. {shlex.quote(f'{taken[-1]} {extra}')}; or remove {extra}"
 

@@ -221,7 +221,7 @@ def test_a_full_or_closed_output_never_changes_the_answer(tmp_path: Path, answer
     assert got[""] == min(codes)
 
 
-def test_message_quotes_unquoted_words(capsys: pytest.CaptureFixture[str]) -> None:
+def test_message_quotes_unquoted_words_unless_they_follow_a_path(capsys: pytest.CaptureFixture[str]) -> None:
     for words, quoted in (
         (["change", "add", "user:x"], "e.g. 'add user:x'"),
         (["check", "user:bob", "load_table", "table:a.b.my", "table"], "e.g. 'table:a.b.my table'"),
@@ -229,6 +229,13 @@ def test_message_quotes_unquoted_words(capsys: pytest.CaptureFixture[str]) -> No
     ):
         assert main.main(words) == 2
         assert f"quote a statement, or a name with spaces, {quoted}; or remove" in capsys.readouterr().err
+    for words, told in (
+        (["report", "./monday", "monday.html"], "monday.html; remove it, or give it by --out FILE or --since OTHER."),
+        (["access", "./monday", "load_table"], "load_table; remove it."),
+        (["load", "./monday", "./tuesday"], "./tuesday; remove it."),
+    ):
+        assert main.main(words) == 2
+        assert capsys.readouterr().err.startswith(f"error: unexpected: {told} See `grantpath {words[0]} --help`")
     assert main.main(["chekc"]) == 2
     assert capsys.readouterr().err == "error: No such command 'chekc'. Did you mean 'check'? See `grantpath --help`.\n"
 
