@@ -10,6 +10,7 @@ from grantpath.engine.policy.policy import Policy
 from grantpath.engine.transfer.rows import Edges, ResolvedRows, label_parts
 from grantpath.engine.transfer.tables import TABLES, Ints, said
 from grantpath.graph.errors import InvalidInput
+from grantpath.graph.messages import counted
 
 SHOWN = 5
 # A replacement that removes more than this part of a table is rarely intended.
@@ -89,10 +90,10 @@ class PlanListing:
         """A line for each table: the number of rows (of the number in `held`), and the first ones."""
         for table, count in self.counts.items():
             if count:
-                of = f" of {held[table]:,}" if held else ""
+                number = f"{count:,} of {counted(held[table], table)}" if held else counted(count, table)
                 more = f", ... and {count - SHOWN:,} more" if count > SHOWN else ""
                 first = ", ".join(each.removeprefix("add ") for each in self.statements(table, SHOWN))
-                yield f"{count:,}{of} {table}: {first}{more}"
+                yield f"{number}: {first}{more}"
 
     def lists(self) -> dict[str, list[str]]:
         """All rows as statements, by table."""

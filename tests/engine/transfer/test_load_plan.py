@@ -161,7 +161,7 @@ def test_command_lists_removals_asks_and_removes(
         few = str(folder_of(tmp_path / "few", [["user:u00"], ["user:new"]]))
         planned = run("load", few, "--replace", "--dry-run", *words)
         assert planned.out.splitlines()[1:] == [
-            "  + 1 subjects: user:new",
+            "  + 1 subject: user:new",
             "  - 7 subjects: user:u01, user:u02, user:u03, user:u04, user:u05, ... and 2 more",
         ]
         printed = run("load", few, "--replace", "--dry-run", "--json", *words).json
