@@ -63,6 +63,7 @@ class PastReader:
     # ---- revisions and times -----------------------------------------------------------------------------------------
     def revision_of(self, as_of: int | str | datetime) -> int:
         """The given revision, or the last one at or before the given time. Raises InvalidInput, Unavailable."""
+        given = as_of  # whose digits can be more than those of a number in the database
         if isinstance(as_of, str):
             as_of = audit_log.revision_or_time("as_of", as_of)
         if isinstance(as_of, datetime):
@@ -72,8 +73,9 @@ class PastReader:
             raise InvalidInput(f"as_of={as_of} is negative; the first revision is 0")
         now = self.tenant.revision_now()
         if as_of > now:
+            shown = short(str(given).lstrip("0"))
             raise InvalidInput(
-                f"{self.tenant.tenant} is at revision {now}; it has no revision {as_of} yet; write an earlier one, or "
+                f"{self.tenant.tenant} is at revision {now}; it has no revision {shown} yet; write an earlier one, or "
                 "omit as_of"
             )
         return as_of

@@ -10,7 +10,7 @@ from grantpath.graph.guard.store import Store
 from grantpath.graph.language.ends import seconds_of
 
 from ...support import named_roots
-from ...support.command_line import Run, run
+from ...support.command_line import Ran, Run, run
 
 __all__ = ["run"]
 GRANT, MEMBER = "allow USE_CATALOG on catalog:hr to role:analyst", "member user:ann of role:analyst"
@@ -45,6 +45,17 @@ def test_ending_lists_what_ends_and_says_if_the_list_is_cut(run: Run, root: str)
     assert (nothing.out, nothing.err) == ("", "nothing ends within 30d\n")
     rows = run("ending", "--format", "csv", "--root", root).out.splitlines()
     assert rows[0].startswith("until,") and rows[1].startswith(f"{EARLY},")
+
+
+@pytest.mark.parametrize(
+    ("within", "says"),
+    [
+        ("30", "is not a time; write a number and s, m, h, d or w, such as 30d"),
+        ("9999999999d", "is too long; write at most 9 digits, or omit it to list all"),
+    ],
+)
+def test_wrong_duration_is_an_error(run: Run, root: str, within: str, says: str) -> None:
+    assert run("ending", "--within", within, "--root", root) == Ran(2, "", f"error: --within {within} {says}\n")
 
 
 def test_lists_show_ends(run: Run, root: str) -> None:
