@@ -121,8 +121,15 @@ def parse(text: str, subject_types: Collection[str] = ()) -> Reference:
 
 
 def renamed(ref: Reference, name: str) -> Reference:
-    """The reference with another last segment; `name` is written as in a reference. Raises InvalidReference."""
+    """The reference with another last segment; `name` is written as in a reference. Raises InvalidReference, also for a
+    name that begins with the type of the reference: with a type, it would be that of another entity."""
     one_segment = (ref.type,) if ref.one_segment else ()
+    if name.startswith(f"{ref.type}:"):
+        meant = canonical_name(_in_backticks(parse(name, one_segment).name))
+        raise InvalidReference(
+            f"{short(name)} begins with a type, but rename takes a name without it; write rename {short(ref.text)} to "
+            f"{short(meant)}, or quote the name with backticks if it really begins so"
+        )
     segments = parse(f"{ref.type}:{name}", one_segment).segments
     if len(segments) > 1:
         raise InvalidReference(

@@ -170,6 +170,22 @@ def test_new_name_that_is_not_one_segment_is_refused(name: str) -> None:
         renamed(parse("table:hr.public.staff"), name)
 
 
+@pytest.mark.parametrize(
+    ("former", "name", "remedy"),
+    [
+        ("user:bob", "user:kim", "write rename user:bob to kim, or quote"),
+        ("user:bob", "user:kim@example.org", "write rename user:bob to `kim@example.org`, or quote"),
+        ("table:hr.public.staff", "table:hr.public.people", "write rename table:hr.public.staff to people, or quote"),
+    ],
+)
+def test_new_name_with_the_type_is_refused_unless_it_is_quoted(former: str, name: str, remedy: str) -> None:
+    ref = parse(former, SUBJECTS)
+    with pytest.raises(InvalidReference, match=f"{name} begins with a type, but rename takes a name.*{remedy}"):
+        renamed(ref, name)
+    assert renamed(ref, f"`{name}`").name == name
+    assert renamed(ref, "role:x" if ref.one_segment else "`role:x`").name == "role:x"
+
+
 def test_lengths_are_counted_in_bytes() -> None:
     longest = "é" * (MAX_SEGMENT_BYTES // 2) + "x"
     assert parse(f"user:{longest}", SUBJECTS).name == longest

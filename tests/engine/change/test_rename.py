@@ -163,6 +163,7 @@ def test_statements_of_a_batch_see_new_names(auth: Authorizer) -> None:
     [
         ("rename schema:hr.none to x", Unknown, "schema:hr.none does not exist"),
         ("rename schema:hr.public to a.b", Invalid, "a.b has 2 segments.*quote it with backticks"),
+        ("rename user:bob to user:kim", Invalid, "write rename user:bob to kim"),
         ("rename metalake:ml to x", Invalid, "metalake:ml is the root and cannot be renamed"),
         ("rename role:service_admin to x", Invalid, "role:service_admin is hidden"),
         ("rename catalog:hr to old", Conflict, "catalog:old exists already; choose another name"),
