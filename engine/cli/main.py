@@ -223,7 +223,10 @@ def _failed(error: BaseException, given: list[str], as_json: bool) -> int:
         return BROKEN_PIPE
     if isinstance(error, OSError) and error.errno in (ENOSPC, EIO) and error.filename is None:
         _leave(sys.stdout)
-        what = f"the output cannot be written: {error.strerror}; free some space, or redirect it"
+        what = (
+            f"the output cannot be written: {error.strerror}; free some space, or redirect it; a command that changes"
+            " something may have done so: look before you run it again"
+        )
         return _fail(GrantpathError(what), as_json, 2)
     if _is_interrupt(error):
         return INTERRUPTED

@@ -168,7 +168,8 @@ def test_full_output_is_reported(home_of_tests: Path) -> None:
     with Path("/dev/full").open("w") as full:
         words = [sys.executable, "-m", "grantpath.engine.cli", "policy", "show", "gravitino"]
         ran = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
-    told = "error: the output cannot be written: No space left on device; free some space, or redirect it\n"
+    told = "error: the output cannot be written: No space left on device; free some space, or redirect it; "
+    told += "a command that changes something may have done so: look before you run it again\n"
     assert (ran.returncode, ran.stderr) == (2, told)
 
 
