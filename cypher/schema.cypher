@@ -31,7 +31,7 @@ CREATE (labels:Entity:Subject:Securable:Role:Revision:Writer:Change:Delta:Refusa
     title: 0, root_type: 0, on_missing: 0, elsewhere: 0, active_roles: 0, granted_to: 0, hidden: 0, kind: 0, depth: 0,
     asks: 0, listed: 0, asked_on: 0, alias_of: 0, membership: 0, condition: 0, takes: 0, needs: 0, ways: 0, one_role: 0,
     parts: 0, part: 0, facts: 0, facts_hash: 0, added: 0, removed: 0, touched: 0, bulk: 0, policy_before: 0,
-    policy_after: 0, seal: 0, varies: 0, fact: 0, effect: 0, below: 0, place: 0, with: 0, until: 0, ends: 0, written_at: 0, renamed: 0, unchanged: 0}),
+    policy_after: 0, seal: 0, varies: 0, fact: 0, effect: 0, below: 0, place: 0, with: 0, until: 0, ends: 0, written_at: 0, renamed: 0}),
   (labels)-[:CHILD_OF]->(keys), (labels)-[:MEMBER_OF]->(keys), (labels)-[:HAS_ROLE]->(keys),
   (labels)-[:OWNS]->(keys), (labels)-[:TAGGED]->(keys), (labels)-[:ALLOW]->(keys), (labels)-[:DENY]->(keys),
   (labels)-[:IN]->(keys), (labels)-[:ON]->(keys), (labels)-[:ANY]->(keys), (labels)-[:EACH]->(keys),

@@ -11,10 +11,4 @@ CALL () {
   MATCH (doomed:DoomedBatch {root: $root})
   DELETE doomed
 }
-WITH mark, head(COLLECT {
-    MATCH (change:Change {root: $root}) WHERE change.revision >= 0
-    RETURN change.revision AS revision ORDER BY change.root DESC, change.revision DESC LIMIT 1
-  }) AS newest
-// nothing has changed since the newest entry of the log, if this was so before; readers of the log then miss no entry
-SET mark.unchanged = CASE WHEN newest = mark.revision OR [newest, mark.revision] = mark.unchanged THEN [newest, mark.begun] END
 SET mark.revision = mark.begun, mark.loading = null, mark.loading_what = null

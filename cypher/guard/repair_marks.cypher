@@ -12,11 +12,5 @@ MATCH (mark:Revision {root: $root})
 SET mark.locked = true // locks the node, so that the following clauses read its latest state
 WITH mark WHERE mark.revision = $revision AND mark.begun = $begun AND coalesce(mark.made, '') = $made
   AND mark.loading IS NULL
-WITH mark, head(COLLECT {
-    MATCH (change:Change {root: $root}) WHERE change.revision >= 0
-    RETURN change.revision AS revision ORDER BY change.root DESC, change.revision DESC LIMIT 1
-  }) AS newest
-// nothing has changed since the newest entry of the log, if this was so before; readers of the log then miss no entry
-SET mark.unchanged = CASE WHEN newest = mark.revision OR [newest, mark.revision] = mark.unchanged THEN [newest, $to] END
 SET mark.revision = $to, mark.begun = $to
 RETURN mark.revision AS revision

@@ -5,11 +5,8 @@
 // $limit  INTEGER  500, the maximum number of entries
 // Returns one row: entries LIST OF MAP (revision, facts (their number; null if they are not recorded), added, removed
 // (LIST OF STRING, canonical statements, or null), parts (the number of :Delta nodes that hold them instead, or null),
-// renamed (of a rename or a move, instead of facts: the former and the new reference; or null), policy_before,
-// policy_after (the sources of an upgrade), hash, previous, unchained (as log_entries.cypher has them)), before MAP (the
-// revision and the hash of the last entry up to $after, or null), unchanged LIST OF INTEGER (as repair_marks.cypher sets
-// it, or null), revision, begun, revision_after, begun_after, due BOOLEAN (a fact
-// has ended and must be removed first)
+// renamed (of a rename or a move, instead of facts: the former and the new reference; or null), policy_before, policy_after (the sources of an upgrade)), revision, begun, revision_after, begun_after, due BOOLEAN
+// (a fact has ended and must be removed first)
 // In Neo4j Browser run this line first, then the whole file:
 // :params {root: 'metalake:ml', now: null, after: 0, limit: 20}
 MATCH (before:Revision {root: $root})
@@ -17,14 +14,8 @@ WITH before.revision AS revision, before.begun AS begun
 CALL () {
   MATCH (change:Change {root: $root}) WHERE change.revision > $after
   WITH change ORDER BY change.root, change.revision LIMIT toInteger($limit)
-  RETURN collect(change {.revision, .facts, .added, .removed, .parts, .renamed, .policy_before, .policy_after, .hash,
-                         .previous, .unchained}) AS entries
-}
-CALL () {
-  OPTIONAL MATCH (change:Change {root: $root}) WHERE change.revision <= $after
-  WITH change ORDER BY change.root DESC, change.revision DESC LIMIT 1
-  RETURN change {.revision, .hash} AS before
+  RETURN collect(change {.revision, .facts, .added, .removed, .parts, .renamed, .policy_before, .policy_after}) AS entries
 }
 MATCH (after:Revision {root: $root})
-RETURN entries, before, after.unchanged AS unchanged, revision, begun, after.revision AS revision_after, after.begun AS begun_after,
+RETURN entries, revision, begun, after.revision AS revision_after, after.begun AS begun_after,
   coalesce(after.ends <= coalesce($now, datetime.realtime().epochSeconds), false) AS due

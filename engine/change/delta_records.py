@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from grantpath.engine.change.deltas import BULK, Delta
-from grantpath.engine.change.log_chain import FIRST
 from grantpath.engine.tenants.one_revision import GuardedAsk
 from grantpath.engine.tenants.root_name import all_as_named_now
 from grantpath.graph.language.reference import Reference
@@ -84,28 +83,13 @@ def read_parts(ask: GuardedAsk, revision: int, count: int) -> list[Mapping[str, 
 def recorded(ask: GuardedAsk, after: int, root: Reference) -> Iterator[RecordedDelta]:
     """The deltas of revisions after `after`, oldest first, with the present name `root` of the root object.
 
-    A revision without an entry has an empty delta if the log shows that none is missing: a load was undone, or a writer
-    died before its commit. `ask` runs a guarded query. Raises the errors of `ask`.
+    `ask` runs a guarded query. Raises the errors of `ask`.
     """
-    row = ask("log_deltas", after=after, limit=PAGE)
-    newest: Mapping[str, Any] | None = row["before"]  # the last entry so far
-    while entries := row["entries"]:
+    while entries := ask("log_deltas", after=after, limit=PAGE)["entries"]:
         for entry in entries:
             assert entry["revision"] > after, "the pages of the log are not in order"  # or the loop could be endless
-            if _follows(entry, newest):
-                yield from map(RecordedDelta, range(after + 1, entry["revision"]))
-            after, newest = entry["revision"], entry
+            after = entry["revision"]
             yield _read(ask, entry, root)
-        row = ask("log_deltas", after=after, limit=PAGE)
-    if newest is not None and row["unchanged"] == [newest["revision"], row["revision"]]:
-        yield from map(RecordedDelta, range(after + 1, row["revision"] + 1))
-
-
-def _follows(entry: Mapping[str, Any], newest: Mapping[str, Any] | None) -> bool:
-    """Whether the hashes show that no entry is missing between an entry and the newest one before it, if any."""
-    if newest is None:
-        return bool(entry["previous"] == FIRST and entry["unchained"] == 0)
-    return newest["hash"] is not None and bool(entry["previous"] == newest["hash"])
 
 
 def _read(ask: GuardedAsk, entry: Mapping[str, Any], root: Reference) -> RecordedDelta:
