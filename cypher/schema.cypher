@@ -1,5 +1,5 @@
 // schema.cypher: the constraints and indexes of the graph, one statement each. Running it again changes nothing.
-// The entities of a type are a range of entity_ref, because references begin with their type. Versions before had an index for it.
+// The entities of a type are a range of entity_ref, because references begin with their type. Earlier versions had an index for it.
 CREATE CONSTRAINT entity_ref IF NOT EXISTS FOR (entity:Entity) REQUIRE (entity.root, entity.ref) IS UNIQUE;
 DROP INDEX entity_type IF EXISTS;
 CREATE CONSTRAINT revision_root IF NOT EXISTS FOR (revision:Revision) REQUIRE revision.root IS UNIQUE;

@@ -106,7 +106,8 @@ As = Annotated[str | None, typer.Option("--as", metavar="ROLE", help="the active
 
 HELP, VERSION = ("--help", "-h"), "--version"
 INSTALL_COMPLETION, SHOW_COMPLETION = "--install-completion", "--show-completion"
-PATHS = ("DIR", "FILE", "OUT", "SNAPSHOT", "A", "B", "OTHER")  # how the help calls the value of one that is a path
+# the metavars of arguments and options whose value is a path, or the URI of one
+PATHS = ("DIR", "FILE", "OUT", "SNAPSHOT", "A", "B", "OTHER")
 AS_JSON = "grantpath.json"  # in the data of click's context: whether --json is given
 ENDING = (*HELP, VERSION, INSTALL_COMPLETION, SHOW_COMPLETION)  # options that print something and end the command
 
@@ -256,7 +257,8 @@ class _Command(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         given = [*args]
         rest = _unless_help(super().parse_args, ctx, args)
-        _require_paths(self, ctx, given)
+        if not ctx.resilient_parsing:  # as the completion of a shell parses
+            _require_paths(self, ctx, given)
         return rest
 
 

@@ -35,7 +35,7 @@ def retry_on_upgrade(verb: Callable[Concatenate[Self, Given], Result]) -> Callab
 
     @wraps(verb)
     def run(self: Self, *given: Given.args, **named: Given.kwargs) -> Result:
-        deadline, repeated = time.monotonic() + self.store.timeout, False
+        deadline, late_once = time.monotonic() + self.store.timeout, False
         given = tuple(map(_again, given))  # type: ignore[assignment]
         named = {name: _again(value) for name, value in named.items()}  # type: ignore[assignment]
         while True:
@@ -43,13 +43,17 @@ def retry_on_upgrade(verb: Callable[Concatenate[Self, Given], Result]) -> Callab
             try:
                 return verb(view or self, *given, **named)  # type: ignore[arg-type]
             except GrantpathError as error:
-                # a change can take longer than the timeout before it finds that its root had to be prepared
-                may_be_late = error.code == "policy_changed" and not repeated
-                in_time = isinstance(error, Inconsistent | Invalid) and (may_be_late or time.monotonic() <= deadline)
-                if not in_time or not (self._adopts(error, used) if view is None else self._must_repeat(view, error)):
+                # trying a change can take longer than the timeout, and only then its root is prepared for it
+                late = time.monotonic() > deadline
+                may_be_repeated = isinstance(error, Inconsistent | Invalid) and (
+                    not late or (error.code == "policy_changed" and not late_once)
+                )
+                if not may_be_repeated or not (
+                    self._adopts(error, used) if view is None else self._must_repeat(view, error)
+                ):
                     with_question(error, verb, given, named, (view or self).policy, self.root)
                     raise
-                repeated = True
+                late_once = late_once or late
 
     return run  # type: ignore[return-value]
 

@@ -135,11 +135,14 @@ def _is_name(tenant: str) -> bool:
 
 
 def create_schema(store: Store) -> None:
-    """Creates the constraints and indexes that do not exist yet. Raises Unavailable."""
+    """Creates the constraints and indexes that do not exist yet, and drops those of earlier versions if the user may.
+    Raises Unavailable."""
     for statement in cypher.statements("schema"):
         try:
             store.execute(statement)
         except Unavailable as error:
+            if statement.startswith("DROP "):  # what is dropped only takes time; another client may be dropping it, too
+                continue
             # IF NOT EXISTS does not see what another client is creating at the same moment.
             if not isinstance(error.__cause__, Exception) or code_of(error.__cause__) not in CREATED_MEANWHILE:
                 raise

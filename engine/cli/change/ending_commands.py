@@ -158,6 +158,7 @@ def _duration(text: str) -> timedelta:
     found = re.fullmatch(r"([0-9]+)([smhdw])", text)
     if found is None:
         raise InvalidInput(f"--within {short(text)} is not a time; write a number and s, m, h, d or w, such as 30d")
-    if len(found[1].lstrip("0")) > 9:
+    digits = found[1].lstrip("0") or "0"
+    if len(digits) > 9:
         raise InvalidInput(f"--within {short(text)} is too long; write at most 9 digits, or omit it to list all")
-    return timedelta(seconds=min(int(found[1]) * UNITS[found[2]], MOST))
+    return timedelta(seconds=min(int(digits) * UNITS[found[2]], MOST))

@@ -16,6 +16,7 @@ pytestmark = [pytest.mark.crash, pytest.mark.slow]
 
 CLIENTS = 4
 ROUNDS = 2
+OF_AN_EARLIER_VERSION = "CREATE INDEX entity_type FOR (entity:Entity) ON (entity.root, entity.type, entity.ref)"
 NAMES = "SHOW {} YIELD name RETURN collect(name) AS names"
 
 
@@ -44,6 +45,7 @@ def test_clients_create_the_schema_and_their_roots_at_once(server: OwnServer) ->
             first.execute(f"DROP CONSTRAINT {constraint}")
         for index in names(first, "RANGE INDEXES"):
             first.execute(f"DROP INDEX {index}")
+        first.execute(OF_AN_EARLIER_VERSION)
         with ThreadPoolExecutor(CLIENTS) as pool:
             list(pool.map(create, range(CLIENTS)))
         made = {*names(first, "CONSTRAINTS"), *names(first, "RANGE INDEXES")}
