@@ -247,8 +247,8 @@ def json_schema() -> dict[str, Any]:
 def find(name: str, beside: Path | None = None) -> Path:
     """The file of a policy: a built-in one by name, any other by path (relative to `beside`). Raises UnknownName,
     InvalidPolicy."""
+    built_in = {path.stem: path for path in BUILT_IN.glob("*.yaml")}
     if "/" not in name and not name.endswith((".yaml", ".yml")):
-        built_in = {path.stem: path for path in BUILT_IN.glob("*.yaml")}
         if name in built_in:
             return built_in[name]
         names = ", ".join(sorted(built_in))
@@ -264,7 +264,7 @@ def find(name: str, beside: Path | None = None) -> Path:
     if not found:
         problem = "is not a file" if os.path.lexists(path) else "no such policy file"
         remedy = "check the path"
-        if (BUILT_IN / f"{path.name}.yaml").is_file():
+        if path.name in built_in:
             remedy += f"; the built-in policy of this name is shown by `grantpath policy show {path.name}`"
         raise InvalidPolicy(f"{short(str(path))}: {problem}; {remedy}")
     return path
