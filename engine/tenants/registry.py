@@ -141,7 +141,7 @@ def create_schema(store: Store) -> None:
         try:
             store.execute(statement)
         except Unavailable as error:
-            if statement.startswith("DROP "):  # what is dropped only takes time; another client may be dropping it, too
+            if statement.lower().startswith("drop"):  # it only takes time, and another client may be dropping it, too
                 continue
             # IF NOT EXISTS does not see what another client is creating at the same moment.
             if not isinstance(error.__cause__, Exception) or code_of(error.__cause__) not in CREATED_MEANWHILE:
