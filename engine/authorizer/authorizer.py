@@ -1037,7 +1037,7 @@ class Authorizer(OpenTenant):
     ) -> Seen:
         """What `work` finds in the root, or beside facts that have ended in the facts without these; see `_asked`.
 
-        `at`: the revision of the pages before, which are of all facts that are stored then."""
+        `at`: the revision of the pages before. Later pages are of all facts that are stored at it."""
         if at is not None:
             return work(self)
 
