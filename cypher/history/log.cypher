@@ -22,7 +22,7 @@ WITH before.revision AS revision, before.begun AS begun, coalesce(request.ids, [
 CALL (batch) {
   MATCH (change:Change {root: $root})
   WHERE change.revision > $after // so that the index on (root, revision) is used
-    AND change.revision < coalesce($before, 9223372036854775807)
+    AND change.revision < coalesce($before, 9223372036854775807) // the greatest INTEGER
     AND ($id IS NULL OR change.id = $id OR change.id IN batch)
     AND ($actor IS NULL OR change.actor = $actor)
     AND ($object IS NULL OR change.object = $object OR $object IN coalesce(change.touched, [])

@@ -20,7 +20,7 @@ WITH before.revision AS revision, before.begun AS begun
 CALL () {
   MATCH (refusal:Refusal {root: $root})
   WHERE refusal.revision > $after // so that the index on (root, revision) is used
-    AND refusal.revision < coalesce($before, 9223372036854775807)
+    AND refusal.revision < coalesce($before, 9223372036854775807) // the greatest INTEGER
     AND ($id IS NULL OR refusal.id = $id OR refusal.request = $id)
     AND ($actor IS NULL OR refusal.actor = $actor)
     AND ($object IS NULL OR refusal.object = $object OR refusal.object STARTS WITH $former)

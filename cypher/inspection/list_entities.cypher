@@ -34,7 +34,8 @@ CALL () {
     MATCH (:Entity {root: $root, ref: ref})<-[:CHILD_OF*1..]-(entity) WHERE entity.type = $type
     RETURN entity
   UNION ALL
-    // otherwise at all entities of the type, in the order of the index and no further than the page
+    // otherwise at all entities of the type, in the order of the index and no further than the page: the filters of
+    // step 2 are here, too, because the limit counts only what is listed
     UNWIND [type IN [$type] WHERE $owner = '' AND $under = ''] AS type
     CALL (type) {
       MATCH (entity:Entity {root: $root}) WHERE entity.ref > $after AND type + ':' < entity.ref < type + ';'

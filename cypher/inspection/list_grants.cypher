@@ -34,7 +34,8 @@ CALL () {
     MATCH (subject:Entity {root: $root, ref: ref})-[grant:ALLOW|DENY]->(object)
     RETURN subject, grant, object
   UNION ALL
-    // in the order of the index, and no further than the page
+    // in the order of the index, and no further than the page: the filters of step 2 are here, too, because the limit
+    // counts only what is listed
     UNWIND [root IN [$root] WHERE $on = '' AND $to = ''] AS root
     CALL (root) {
       MATCH (object:Entity {root: root}) WHERE object.ref >= $after[0]
